@@ -56,6 +56,8 @@ def _options() -> argparse.Namespace:
 
 def _measure(options: argparse.Namespace) -> list[Row]:
     from controlplane.identity.actors import system  # Django must be set up
+    from controlplane.identity.callers import Caller
+    from controlplane.identity.roles import Grant, Role
     from registry.agent_configs.delivery.data_planes import (
         DataPlaneSpec,
         Format,
@@ -71,6 +73,7 @@ def _measure(options: argparse.Namespace) -> list[Row]:
     from registry.agent_configs.publishing.recompute import recompute_all
 
     actor = system("benchmark")
+    caller = Caller(None, "benchmark", "service", (Grant(Role.ADMIN),))
     put_plane("bench", DataPlaneSpec(), actor=actor)
     names = [
         DocumentId("api", f"team{team}", f"doc{number}")
@@ -91,11 +94,13 @@ def _measure(options: argparse.Namespace) -> list[Row]:
         changed.append(_timed(lambda: recompute_all(actor)))
         unchanged.append(_timed(lambda: recompute_all(actor)))
     change = PreviewChange(names[0], _text(names[0], 999))
-    previewed = [_timed(lambda: preview_changes([change])) for _ in range(max(3, options.rounds // 5))]
-    admitted = [_timed(lambda: review(_review())) for _ in range(options.rounds)]
+    previewed = [
+        _timed(lambda: preview_changes([change], caller)) for _ in range(max(3, options.rounds // 5))
+    ]
+    admitted = [_timed(lambda: review(_review(), caller)) for _ in range(options.rounds)]
     for number in range(2, options.planes + 1):
         put_plane(f"bench{number}", DataPlaneSpec(), actor=actor)
-    crowded = [_timed(lambda: review(_review())) for _ in range(options.rounds)]
+    crowded = [_timed(lambda: review(_review(), caller)) for _ in range(options.rounds)]
     numbers = [
         _timed(lambda: configuration_etag(get_plane("bench"), Format.YAML)) for _ in range(options.rounds)
     ]

@@ -19,7 +19,11 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from overrides.models import Override
 from registry.agent_configs.models import AgentConfigStatus
-from registry.agent_configs.publishing.teams import hidden_teams
+from registry.agent_configs.publishing.hidden_teams import (
+    HiddenTeams,
+    hidden_teams,
+    planes_with_visible_names,
+)
 from registry.api.agent_configs.document_schemas import show_conflicts
 
 _RECENT = 10
@@ -41,10 +45,9 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
         caller.require(Action.EVENT_READ)
     log.number_committed()
     changed = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
-    sees_agents = caller.verdict(Action.AGENT_READ).allowed
     context = {
         **_attention(caller),
-        "agents": counts.counts() if sees_agents else {},
+        "agents": counts.counts(caller) if caller.owners_for(Action.AGENT_READ) else {},
         "events": visible_events(caller).exclude(seq=None).annotate(now=Now()).order_by("-seq")[:_RECENT],
         "overrides": changed.annotate(now=Now()).order_by("-revision")[:_RECENT],
     }
@@ -54,13 +57,13 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
 def _attention(caller: Caller) -> dict[str, Any]:
     """Return problems, passed checks (`fine`) and checks that the caller's roles do not allow (`unseen`)."""
     context: dict[str, Any] = {"fine": [], "unseen": []}
-    if caller.verdict(Action.AGENT_READ).allowed:
-        context["silence"] = silence()
+    if caller.owners_for(Action.AGENT_READ):
+        context["silence"] = silence(caller)
         if not context["silence"]:
             context["fine"].append("No fleet guard is engaged.")
     else:
         context["unseen"].append("the fleet")
-    if caller.scopes_for(Action.AGENT_CONFIG_READ):
+    if caller.owners_for(Action.AGENT_CONFIG_READ):
         hidden = hidden_teams(caller)
         context["conflicts"] = _conflicts(caller, hidden)
         if not context["conflicts"].documents:
@@ -83,9 +86,10 @@ def _origin(source: dict[str, Any], *, whole: bool) -> str:
     return "Overrides are loaded from files and up to date." if whole else "Overrides are loaded from files."
 
 
-def _conflicts(caller: Caller, hidden: list[str]) -> Conflicts:
-    conflicting = AgentConfigStatus.objects.exclude(conflicts=[]).exclude(document__team__in=hidden)
+def _conflicts(caller: Caller, hidden: HiddenTeams) -> Conflicts:
+    conflicting = AgentConfigStatus.objects.exclude(conflicts=[])
+    conflicting = conflicting.filter(hidden.visible("document__team"), planes_with_visible_names(caller))
     rows = list(conflicting.select_related("document").order_by("id")[:2])
     if len(rows) != 1:
         return Conflicts(conflicting.values("document").distinct().count() if rows else 0)
-    return Conflicts(1, rows[0], tuple(show_conflicts(rows[0].conflicts, caller)))
+    return Conflicts(1, rows[0], tuple(show_conflicts(rows[0].conflicts, hidden)))

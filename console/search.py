@@ -55,9 +55,9 @@ def _search(query: str, caller: Caller) -> Iterator[SearchResult]:
             yield SearchResult(
                 "resource type", resource_type.title, reverse("resource-type", args=[resource_type.name])
             )
-    if caller.verdict(Action.AGENT_READ).allowed:
-        for agent in Agent.objects.filter(name__icontains=query).order_by("name")[:_MAX_RESULTS]:
-            yield SearchResult("agent", agent.name, reverse("agent", args=[agent.id]))
+    agents = Agent.objects.within(caller).filter(name__icontains=query)
+    for agent in agents.order_by("name")[:_MAX_RESULTS]:
+        yield SearchResult("agent", agent.name, reverse("agent", args=[agent.id]))
 
 
 def _scopes(query: str, caller: Caller) -> Iterator[SearchResult]:

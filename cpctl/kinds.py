@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cpctl.access_kinds import KINDS as ACCESS_KINDS
 from cpctl.agent_kinds import KINDS as AGENT_KINDS
 from cpctl.columns import SCOPE, Kind, field, timestamp, words
 from cpctl.errors import UsageError
@@ -124,13 +125,7 @@ KINDS = (
         ("session",),
         key="",
     ),
-    Kind(
-        "role-bindings",
-        "role-bindings",
-        (field("ID"), field("PRINCIPAL"), field("ROLE"), SCOPE),
-        ("role-binding",),
-        key="",
-    ),
+    *ACCESS_KINDS,
     Kind(
         "audit",
         "audit",

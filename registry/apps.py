@@ -6,12 +6,14 @@ class RegistryConfig(AppConfig):
 
     def ready(self) -> None:
         from controlplane.access.issue_tokens import on_revocation
+        from controlplane.access.teams.teams import keep_teams_with
         from controlplane.events.visibility import hide_teams_by
         from controlplane.observability.metrics import collect_at_scrape
         from registry import checks  # noqa: F401  (checks register themselves)
         from registry.agent_configs import event_types as agent_config_event_types  # noqa: F401
         from registry.agent_configs.metrics import AgentConfigCollector
-        from registry.agent_configs.publishing.teams import hidden_teams
+        from registry.agent_configs.owners import find_owned
+        from registry.agent_configs.publishing.hidden_teams import hidden_names
         from registry.agent_configs.reachability.metrics import EndpointCollector
         from registry.agents import event_types as agent_event_types  # noqa: F401
         from registry.environments import event_types as environment_event_types  # noqa: F401
@@ -22,7 +24,8 @@ class RegistryConfig(AppConfig):
         from registry.providers.metrics import ProviderCounts
 
         on_revocation(revoke_join_tokens_of)
-        hide_teams_by(hidden_teams)
+        hide_teams_by(hidden_names)
+        keep_teams_with(find_owned)
         collect_at_scrape(AgentCounts())
         collect_at_scrape(FleetMetrics())
         collect_at_scrape(ProviderCounts())

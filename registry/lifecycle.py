@@ -14,12 +14,13 @@ from django.utils import timezone
 
 from controlplane.access import audit
 from controlplane.access.principals import set_active
-from controlplane.errors import Conflict, FieldError, InvalidRequest, StillInUse, UnknownAgent
+from controlplane.errors import Conflict, FieldError, InvalidRequest, StillInUse
 from controlplane.identity.actors import Actor, system
 from registry.agents.event_types import AGENT_REMOVED
+from registry.agents.lookup import unknown_agent
 from registry.agents.models import Agent, Lease
 from registry.agents.states import LIVE, State
-from registry.agents.transitions import move, record_change
+from registry.agents.transitions import agent_facts, move, record_change
 from registry.joining.credentials import own_principal
 from registry.joining.granted_terms import record_approval
 
@@ -144,7 +145,7 @@ def _retire_silent(agent: Agent) -> None:
 
 
 def _forget(agent: Agent, actor: Actor) -> None:
-    data = {"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment}
+    data = agent_facts(agent)
     before = {**data, "state": agent.state}
     agent.delete()
     audit.record(
@@ -155,6 +156,7 @@ def _forget(agent: Agent, actor: Actor) -> None:
         before=before,
         after=None,
         data=data,
+        team_id=agent.team_id,
     )
 
 
@@ -182,7 +184,7 @@ def _locked(agent_id: UUID) -> Agent:
     """Raises UnknownAgent."""
     agent = _lock(agent_id)
     if agent is None:
-        raise UnknownAgent(f"There is no agent {agent_id}.")
+        raise unknown_agent(agent_id)
     return agent
 
 

@@ -10,11 +10,11 @@ from registry.agent_configs.models import (
     AgentConfigStatus,
     ClaimRecord,
     DataPlane,
-    PublishingTeam,
 )
 from registry.agent_configs.part_models import AgentConfigPace, AgentConfigPart
 from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
+from registry.agent_configs.team_models import PublishingTeam
 from registry.agents.models import Agent, AgentReport, AgentTally, Lease, SweepRecord
 from registry.environments.models import Environment
 from registry.joining.models import Admission, JoinToken, RepeatableJoin

@@ -14,14 +14,19 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from controlplane.errors import UnknownTaskType
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
+from registry.agent_configs.claims.redaction import redact_conflict
 from registry.agent_configs.documents.task_type_names import normalize_spelling
-from registry.agent_configs.models import AgentConfigStatus, ClaimRecord
-from registry.agent_configs.publishing.teams import hidden_teams
+from registry.agent_configs.models import AgentConfigStatus, ClaimRecord, DataPlane
+from registry.agent_configs.publishing.hidden_teams import (
+    HiddenTeams,
+    hidden_teams,
+    planes_with_visible_names,
+)
 from registry.task_types.models import ServedTaskType, TaskTypeName
 from registry.task_types.names import NAME
 from registry.task_types.served import count_by_name
@@ -67,12 +72,15 @@ class Publication:
 
 def publications(name: str, caller: Caller) -> list[Publication]:
     """Return the routes by data plane. A hidden winner appears redacted, if a visible team lost to it."""
-    if not caller.scopes_for(Action.AGENT_CONFIG_READ):
+    if not caller.owners_for(Action.AGENT_CONFIG_READ):
         return []
-    hidden = frozenset(hidden_teams(caller))
+    hidden, named = hidden_teams(caller), planes_with_visible_names(caller, "team")
+    planes = set(DataPlane.objects.filter(named).values_list("name", flat=True))
     losers = _losers(name, hidden)
     visible = []
     for row in _rows(name):
+        if row["data_plane"] not in planes:
+            continue
         plane, version, pin = row["data_plane"], row["version"], row["pin"]
         publication = Publication(**row, losers=losers.get((plane, version, pin), ()))
         if publication.team not in hidden:
@@ -84,7 +92,7 @@ def publications(name: str, caller: Caller) -> list[Publication]:
 
 def find_task_type(name: str, caller: Caller) -> tuple[list[Publication], QuerySet[ServedTaskType]]:
     """Return the routes of the task type, and the agents that serve any version. Raises UnknownTaskType."""
-    rows = ServedTaskType.objects.filter(name=name).select_related("agent")
+    rows = ServedTaskType.objects.within(caller).filter(name=name).select_related("agent")
     is_valid = NAME.fullmatch(name) is not None
     routes = publications(name, caller) if is_valid else []
     if not routes and not (is_valid and rows.exists()):
@@ -95,17 +103,17 @@ def find_task_type(name: str, caller: Caller) -> tuple[list[Publication], QueryS
 
 def summaries(names: Sequence[str], caller: Caller) -> dict[str, dict[str, Any]]:
     """Return by name: the agents that serve it and the teams that publish it."""
-    agents, teams = count_by_name(names), owners(names, caller)
+    agents, teams = count_by_name(names, caller), owners(names, caller)
     no_owner: dict[str, Any] = {"teams": [], "data_planes": 0}
     return {name: {**agents[name], **teams.get(name, no_owner)} for name in names}
 
 
 def owners(names: Collection[str], caller: Caller) -> dict[str, dict[str, Any]]:
     """Return by name: the teams that publish it, and the number of data planes."""
-    if not caller.scopes_for(Action.AGENT_CONFIG_READ):
+    if not caller.owners_for(Action.AGENT_CONFIG_READ):
         return {}
     rows = ClaimRecord.objects.filter(name__in=names, kind="task_type", established=True, gone_at=None)
-    rows = rows.exclude(team__in=hidden_teams(caller))
+    rows = rows.filter(hidden_teams(caller).visible("team"), planes_with_visible_names(caller))
     by_name: dict[str, dict[str, Any]] = {name: {"teams": [], "data_planes": 0} for name in names}
     for name, team in rows.values_list("name", "team").distinct().order_by("name", "team"):
         by_name[name]["teams"].append(team)
@@ -118,9 +126,13 @@ def owners(names: Collection[str], caller: Caller) -> dict[str, dict[str, Any]]:
 def visible_names(caller: Caller) -> Any:
     """Return all names that the caller can see, each once."""
     rows = TaskTypeName.objects.distinct("name")
-    if not caller.scopes_for(Action.AGENT_CONFIG_READ):
+    if not caller.owners_for(Action.AGENT_READ).everything:
+        served = ServedTaskType.objects.within(caller).values("name")
+        rows = rows.filter(~Q(team="") | Q(name__in=served))
+    if not caller.owners_for(Action.AGENT_CONFIG_READ):
         return rows.filter(team="")
-    return rows.exclude(team__in=hidden_teams(caller))
+    # Names that agents serve have no team.
+    return rows.filter(Q(team="") | hidden_teams(caller).visible("team"))
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:
@@ -148,8 +160,8 @@ def _rows(name: str) -> list[dict[str, Any]]:
     return [{**row, "conditions": json.loads(row["conditions"])} for row in rows]
 
 
-def _losers(name: str, hidden: Collection[str]) -> dict[tuple[str, int, str], tuple[Loser, ...]]:
-    rows = AgentConfigStatus.objects.exclude(conflicts=[]).exclude(document__team__in=hidden)
+def _losers(name: str, hidden: HiddenTeams) -> dict[tuple[str, int, str], tuple[Loser, ...]]:
+    rows = AgentConfigStatus.objects.exclude(conflicts=[]).filter(hidden.visible("document__team"))
     rows = rows.filter(conflicts__contains=[{"kind": "task_type", "name": name}])
     rows = rows.order_by("document__source", "document__team", "document__name")
     losers: defaultdict[tuple[str, int, str], list[Loser]] = defaultdict(list)
@@ -157,7 +169,8 @@ def _losers(name: str, hidden: Collection[str]) -> dict[tuple[str, int, str], tu
         for row in conflicts:
             if (row["kind"], row["name"]) == ("task_type", name):
                 document = "/".join(row["document"])
-                loser = Loser(row["team"], document, row["reason"], row["because"], row["message"])
+                message = redact_conflict(row, hidden)
+                loser = Loser(row["team"], document, row["reason"], row["because"], message)
                 losers[plane, row["version"], row["pin"]].append(loser)
     return {route: tuple(rejected) for route, rejected in losers.items()}
 

@@ -19,6 +19,7 @@ urlpatterns = [
     path("agents/<uuid:agent_id>:resume", lifecycle_views.AgentResumption.as_view()),
     path("agents/<uuid:agent_id>:deregister", lifecycle_views.AgentDeregistration.as_view()),
     path("agents/<uuid:agent_id>:retire", lifecycle_views.AgentRetirement.as_view()),
+    path("agents/<uuid:agent_id>:transfer", lifecycle_views.AgentTransfer.as_view()),
     path("agents/<uuid:agent_id>:rotate", joining_views.AgentRotation.as_view()),
     path("agents/<uuid:agent_id>:set-lease", lease_views.AgentLease.as_view()),
     path("agents:set-environment-lease", lease_views.EnvironmentLease.as_view()),

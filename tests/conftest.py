@@ -110,8 +110,8 @@ def as_application(environment: dict[str, str], name: str) -> dict[str, str]:
 class System:
     """A web server, a Celery worker and beat: real processes on the test database."""
 
-    def __init__(self, environment: dict[str, str], folder: Path) -> None:
-        self.port = free_port()
+    def __init__(self, environment: dict[str, str], folder: Path, port: int | None = None) -> None:
+        self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.grpc_port = free_port()
         environment = {
@@ -146,10 +146,8 @@ class System:
         until(lambda: is_reachable(f"{self.url}/readyz"), 30, lambda: tail(self.folder / "web.log", 30))
 
 
-@pytest.fixture(scope="session")
-def system(
-    services: Services, django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[System]:
+def system_environment(services: Services) -> dict[str, str]:
+    """The environment of processes on the test database, whose roles exist then."""
     database = services.environment["DATABASE_URL"].replace(
         "@/controlplane?", f"@/{settings.DATABASES['default']['NAME']}?"
     )
@@ -165,6 +163,14 @@ def system(
     }
     with psycopg.connect(database) as administrator, administrator.cursor() as cursor:
         roles.establish(cursor, passwords={})
+    return environment
+
+
+@pytest.fixture(scope="session")
+def system(
+    services: Services, django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[System]:
+    environment = system_environment(services)
     metrics = tmp_path_factory.mktemp("metrics")
     environment["PROMETHEUS_MULTIPROC_DIR"] = str(metrics)
     running = System(environment, tmp_path_factory.mktemp("system"))

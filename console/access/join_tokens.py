@@ -19,7 +19,12 @@ from controlplane.errors import ControlplaneError, UnknownJoinToken
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.api.joining.schemas import JoinTokenWrite, join_token_spec
-from registry.joining.join_tokens import create_join_token, revoke_join_token
+from registry.joining.join_tokens import (
+    check_may_create,
+    create_join_token,
+    readable_join_tokens,
+    revoke_join_token,
+)
 from registry.joining.models import JoinToken
 
 _TEXTS = ("name", "name_pattern", "environment")
@@ -29,18 +34,18 @@ _HOUR = 3600
 
 @page
 def join_tokens(request: HttpRequest, caller: Caller) -> HttpResponse:
-    caller.require(Action.ACCESS_READ)
+    rows = readable_join_tokens(caller)
     created: dict[str, Any] = {}
     status = 200
     if request.method == "POST":
-        caller.require(Action.ACCESS_WRITE)
+        caller.require_for_some_owner(Action.ACCESS_WRITE)
         created, status = _create(request, caller)
-    results = load_page(request, caller, JoinToken.objects.annotate(now=Now()), order=("-id",))
+    results = load_page(request, caller, rows.annotate(now=Now()), order=("-id",))
     context = {
         "form": request.POST,
         "results": results,
         "tokens": [(token, _state(token)) for token in results.items],
-        "may_write": caller.verdict(Action.ACCESS_WRITE).allowed,
+        "may_write": bool(caller.owners_for(Action.ACCESS_WRITE)),
         "curl": curl(request, "GET", "join-tokens"),
         **created,
     }
@@ -51,10 +56,11 @@ def join_tokens(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @page
 def revoke(request: HttpRequest, caller: Caller, token_id: UUID) -> HttpResponse:
-    caller.require(Action.ACCESS_WRITE)
-    token = JoinToken.objects.filter(id=token_id).first()
+    caller.require_for_some_owner(Action.ACCESS_WRITE)
+    token = readable_join_tokens(caller).filter(id=token_id).first()
     if token is None:
         raise UnknownJoinToken("This join token does not exist.")
+    caller.require(Action.ACCESS_WRITE, owner=token.team_id)
     change = Change(
         f"Revoke the join token {token.name}?",
         (
@@ -78,7 +84,8 @@ def revoke(request: HttpRequest, caller: Caller, token_id: UUID) -> HttpResponse
 def _create(request: HttpRequest, caller: Caller) -> tuple[dict[str, Any], int]:
     try:
         body = parse_form(JoinTokenWrite, _body(read_form(request)))
-        spec = join_token_spec(body)
+        spec = join_token_spec(body, caller)
+        check_may_create(caller, spec.team)
         token, secret = create_join_token(body["name"], spec, actor=actor_of(caller))
     except ControlplaneError as error:
         return {"problem": error}, STATUS_BY_ERROR[type(error)]
@@ -90,6 +97,7 @@ def _body(form: dict[str, str]) -> dict[str, Any]:
     return {
         **{name: form.get(name, "") for name in _TEXTS},
         **{name: form.get(name) == "on" for name in _CHECKBOXES},
+        "team": form.get("team") or None,
         "service_types": split_words(form.get("service_types", "")),
         "uses": parse_number(form.get("uses", "")),
         "expires_in_seconds": hours * _HOUR if isinstance(hours, int) else hours,

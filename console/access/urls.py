@@ -1,12 +1,46 @@
-"""Routes of tokens, sessions, role bindings and join tokens."""
+"""Routes of people, teams, roles, OAuth clients, tokens, sessions and join tokens."""
 
 from django.urls import path
 
-from console.access import consent, device, join_tokens, password, providers, role_bindings, sessions, tokens
+from console.access import (
+    clients,
+    consent,
+    device,
+    join_tokens,
+    password,
+    people,
+    providers,
+    role_bindings,
+    roles,
+    sessions,
+    team_members,
+    teams,
+    tokens,
+    who_can,
+)
 
 urlpatterns = [
+    path("people", people.people, name="people"),
+    path("people/<str:name>/switch", people.switch, name="principal-switch"),
+    path("teams", teams.teams, name="teams"),
+    path("teams/<str:slug>", teams.team, name="team"),
+    path("teams/<str:slug>/delete", teams.delete, name="team-delete"),
+    path("teams/<str:slug>/members", team_members.add, name="team-member-add"),
+    path("teams/<str:slug>/members/<str:name>/remove", team_members.remove, name="team-member-remove"),
+    path("roles", roles.roles, name="roles"),
+    path("roles/<str:name>", roles.role, name="role"),
+    path("roles/<str:name>/delete", roles.delete, name="role-delete"),
+    path("who-can", who_can.who_can, name="who-can"),
     path("oauth2/consent", consent.consent, name="oauth-consent"),
     path("device", device.device, name="device"),
+    path("oauth-clients", clients.clients, name="oauth-clients"),
+    path("oauth-clients/<str:client_id>", clients.client_page, name="oauth-client"),
+    path("oauth-clients/<str:client_id>/delete", clients.delete, name="oauth-client-delete"),
+    path(
+        "oauth-clients/<str:client_id>/secrets/<uuid:secret_id>/revoke",
+        clients.revoke_secret,
+        name="oauth-client-secret-revoke",
+    ),
     path("tokens", tokens.tokens, name="tokens"),
     path("tokens/<uuid:token_id>/revoke", tokens.revoke, name="token-revoke"),
     path("sessions", sessions.sessions, name="sessions"),

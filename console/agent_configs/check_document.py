@@ -21,6 +21,7 @@ from controlplane.preconditions import Precondition
 from registry.agent_configs import serialization
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig
+from registry.agent_configs.publishing.hidden_teams import HiddenTeams, hidden_teams
 from registry.agent_configs.publishing.preview import DataPlaneOutcome, PreviewChange, preview_changes
 from registry.agent_configs.publishing.publish import API, DocumentSpec, get_visible_document, put_document
 from registry.agent_configs.publishing.teams import check_may_publish
@@ -31,7 +32,8 @@ _FIELDS = ("team", "name", "text", "generation", "reason")
 
 @page
 def check(request: HttpRequest, caller: Caller) -> HttpResponse:
-    caller.require_somewhere(Action.AGENT_CONFIG_PUBLISH)
+    # The form names the team, so it decides who may publish.
+    caller.require_for_some_owner(Action.AGENT_CONFIG_READ)
     context: dict[str, Any] = {"tab": "agent-config-check", "draft": _draft(request)}
     if request.method != "POST":
         context["form"] = _initial_values(request, caller)
@@ -70,7 +72,7 @@ def _draft(request: HttpRequest) -> str:
 
 
 def _preview(document: DocumentId, text: str, caller: Caller) -> dict[str, Any]:
-    result = preview_changes([PreviewChange(document, text)])
+    result, hidden = preview_changes([PreviewChange(document, text)], caller), hidden_teams(caller)
     reading = result.readings[document]
     diagnostics = [serialization.diagnostic_to_json(diagnostic) for diagnostic in reading.diagnostics]
     return {
@@ -78,15 +80,13 @@ def _preview(document: DocumentId, text: str, caller: Caller) -> dict[str, Any]:
         "is_valid": not reading.errors,
         "diagnostics": diagnostics,
         "lines": document_status.lines(text, diagnostics) if diagnostics else [],
-        "outcomes": [
-            (diagnostic, _conflicts(diagnostic, document, caller)) for diagnostic in result.outcomes
-        ],
+        "outcomes": [(outcome, _conflicts(outcome, document, hidden)) for outcome in result.outcomes],
     }
 
 
-def _conflicts(outcome: DataPlaneOutcome, document: DocumentId, caller: Caller) -> list[dict[str, Any]]:
+def _conflicts(outcome: DataPlaneOutcome, document: DocumentId, hidden: HiddenTeams) -> list[dict[str, Any]]:
     status = outcome.statuses.get(document)
-    return show_conflicts(status.conflicts, caller) if status else []
+    return show_conflicts(status.conflicts, hidden) if status else []
 
 
 def _publish(request: HttpRequest, caller: Caller, spec: DocumentSpec, form: dict[str, str]) -> HttpResponse:

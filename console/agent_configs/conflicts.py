@@ -21,8 +21,9 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.claims.grants import Transfer
 from registry.agent_configs.documents.published import ClaimKind
 from registry.agent_configs.models import AgentConfigBundle, AgentConfigStatus, DataPlane
+from registry.agent_configs.publishing.hidden_teams import hidden_teams, planes_with_visible_names
 from registry.agent_configs.publishing.ownership_transfer import release_claim, transfer_claim
-from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
+from registry.agent_configs.publishing.teams import check_may_publish
 from registry.api.agent_configs.claim_schemas import ReleaseWrite, TransferWrite
 from registry.api.agent_configs.document_schemas import show_conflicts
 
@@ -31,10 +32,11 @@ _TRANSFER = ("kind", "name", "from_team", "to_team")
 
 @page
 def conflicts(request: HttpRequest, caller: Caller) -> HttpResponse:
-    caller.require_somewhere(Action.AGENT_CONFIG_READ)
+    caller.require_for_some_owner(Action.AGENT_CONFIG_READ)
+    hidden = hidden_teams(caller)
     team = request.GET.get("team", "").strip()
     rows = AgentConfigStatus.objects.exclude(conflicts=[]).select_related("document")
-    rows = rows.exclude(document__team__in=hidden_teams(caller))
+    rows = rows.filter(hidden.visible("document__team"), planes_with_visible_names(caller))
     if team:
         rows = rows.filter(document__team=team) if team.isprintable() else rows.none()
     results = load_page(request, caller, rows, order=("id",))
@@ -45,7 +47,7 @@ def conflicts(request: HttpRequest, caller: Caller) -> HttpResponse:
         "rows": [
             (status, conflict)
             for status in results.items
-            for conflict in show_conflicts(status.conflicts, caller)
+            for conflict in show_conflicts(status.conflicts, hidden)
         ],
         "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
         "curl": curl(request, "GET", "agent-config-conflicts"),

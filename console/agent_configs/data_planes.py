@@ -18,12 +18,19 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs import serialization
 from registry.agent_configs.bundles.differences import compare_bundles, summarize_difference
-from registry.agent_configs.delivery.data_planes import approve, get_bundle, get_plane
+from registry.agent_configs.delivery.data_planes import approve, get_bundle
+from registry.agent_configs.delivery.plane_access import (
+    check_contents,
+    get_readable_bundle,
+    get_readable_plane,
+    get_ruled_plane,
+    readable_planes,
+)
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
-from registry.agent_configs.publishing.teams import check_may_see_all_teams
+from registry.agent_configs.publishing.hidden_teams import hidden_teams, shows_contents
 from registry.agent_configs.storage.stages import find_unsettled_earlier_planes
 from registry.agent_configs.storage.team_parts import load_held_parts, load_held_teams
-from registry.api.agent_configs.data_plane_schemas import show_plane
+from registry.api.agent_configs.data_plane_schemas import show_plane, show_plane_to
 from registry.api.agent_configs.part_schemas import show_part
 
 _MAX_LINES = 5000
@@ -32,14 +39,19 @@ _MAX_EVENTS = 20
 
 @page
 def planes(request: HttpRequest, caller: Caller) -> HttpResponse:
-    _require_read(caller)
-    results = load_page(request, caller, DataPlane.objects.annotate(now=Now()), order=("name",))
-    teams = load_held_teams(results.items)
+    caller.require_for_some_owner(Action.AGENT_CONFIG_READ)
+    results = load_page(request, caller, readable_planes(caller).annotate(now=Now()), order=("name",))
+    teams, hidden = load_held_teams(results.items), hidden_teams(caller)
     context = {
         "tab": "data-planes",
         "results": results,
         "planes": [
-            (data_plane, state(data_plane), teams.get(data_plane.name, ())) for data_plane in results.items
+            (
+                data_plane,
+                state(data_plane),
+                [team for team in teams.get(data_plane.name, ()) if team not in hidden],
+            )
+            for data_plane in results.items
         ],
         "curl": curl(request, "GET", "data-planes"),
     }
@@ -48,20 +60,21 @@ def planes(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @page
 def plane(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
-    _require_read(caller)
-    data_plane = get_plane(name)
+    caller.require_for_some_owner(Action.AGENT_CONFIG_READ)
+    data_plane, hidden = get_readable_plane(name, caller), hidden_teams(caller)
+    is_whole = shows_contents(data_plane, hidden)
     bundles = (
         AgentConfigBundle.objects.filter(data_plane=data_plane).defer("text", "body").annotate(now=Now())
     )
     context = {
         "plane": data_plane,
-        "details": show_plane(data_plane, ()),
-        "parts": [show_part(part) for part in load_held_parts(data_plane)],
+        "details": show_plane_to(caller, data_plane, ()),
+        "parts": [show_part(part) for part in load_held_parts(data_plane) if part.team not in hidden],
         "state": state(data_plane),
         "waits_for": find_unsettled_earlier_planes(data_plane),
         "history": history.of("data_plane", name, caller, limit=_MAX_EVENTS),
-        "results": load_page(request, caller, bundles, order=("-id",)),
-        "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
+        "results": load_page(request, caller, bundles if is_whole else bundles.none(), order=("-id",)),
+        "may_manage": is_whole and caller.verdict(Action.AGENT_CONFIG_RULE, owner=data_plane.team_id).allowed,
         "curl": curl(request, "GET", f"data-planes/{name}"),
     }
     return render(request, "console/agent_configs/plane.html", context)
@@ -70,8 +83,8 @@ def plane(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
 @page
 def bundle(request: HttpRequest, caller: Caller, name: str, revision: int) -> HttpResponse:
     """Show a bundle and its difference to the revision `?against=`, by default its parent."""
-    _require_read(caller)
-    record = get_bundle(name, revision)
+    caller.require_for_some_owner(Action.AGENT_CONFIG_READ)
+    record = get_readable_bundle(name, revision, caller)
     parameter = request.GET.get("against", "")
     against = (
         int(parameter)
@@ -100,8 +113,9 @@ def bundle(request: HttpRequest, caller: Caller, name: str, revision: int) -> Ht
 
 @page
 def approval(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
-    caller.require(Action.AGENT_CONFIG_RULE)
-    data_plane = get_plane(name)
+    caller.require_for_some_owner(Action.AGENT_CONFIG_RULE)
+    data_plane = get_ruled_plane(name, caller)
+    check_contents(data_plane, caller)
     details = show_plane(data_plane, ())
     digest = request.POST.get("digest") or request.GET.get("digest") or details["held_digest"]
     held_changes = (details, *map(show_part, load_held_parts(data_plane)))
@@ -140,8 +154,3 @@ def diff(before: str, after: str) -> list[tuple[str, str]]:
     diff_lines = unified_diff(before.splitlines(), after.splitlines(), lineterm="")
     lines = [line for line in diff_lines if not line.startswith(("+++", "---"))]
     return [(kinds.get(line[:1], "same"), line) for line in lines[:_MAX_LINES]]
-
-
-def _require_read(caller: Caller) -> None:
-    caller.require_somewhere(Action.AGENT_CONFIG_READ)
-    check_may_see_all_teams(caller)

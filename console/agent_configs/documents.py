@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -19,17 +19,22 @@ from console.filter_choices import select_options
 from console.pages import actor_of, load_page, page
 from console.records import history
 from controlplane.database.clock import database_now
-from controlplane.errors import PermissionDenied
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus, ClaimRecord
+from registry.agent_configs.owners import owner_of
 from registry.agent_configs.part_models import AgentConfigPart
+from registry.agent_configs.publishing.hidden_teams import (
+    HiddenTeams,
+    hidden_teams,
+    planes_with_visible_names,
+)
 from registry.agent_configs.publishing.publish import API, get_visible_document
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
-from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
+from registry.agent_configs.publishing.teams import get_ruled_document, may_publish
 from registry.agent_configs.sources.state import SOURCES
-from registry.api.agent_configs.document_schemas import show_conflicts
+from registry.api.agent_configs.document_schemas import show_status
 from registry.api.agent_configs.part_schemas import show_part
 
 _MAX_EVENTS = 20
@@ -37,11 +42,12 @@ _MAX_EVENTS = 20
 
 @page
 def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
-    caller.require_somewhere(Action.AGENT_CONFIG_READ)
+    caller.require_for_some_owner(Action.AGENT_CONFIG_READ)
     filters = {name: request.GET.get(name, "").strip() for name in ("team", "source", "valid")}
     hidden = hidden_teams(caller)
-    rows = AgentConfig.objects.filter(deleted_at=None).exclude(team__in=hidden)
-    results = load_page(request, caller, _matching(rows, filters), order=("team", "name", "source"))
+    rows = AgentConfig.objects.filter(hidden.visible("team"), deleted_at=None)
+    named = planes_with_visible_names(caller)
+    results = load_page(request, caller, _matching(rows, filters, named), order=("team", "name", "source"))
     query = urlencode({name: value for name, value in filters.items() if value})
     context = {
         "tab": "agent-configs",
@@ -50,7 +56,7 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "sources": select_options((API, *SOURCES), filters["source"]),
         "results": results,
         "documents": [(row, _status_words(row)) for row in results.items],
-        "parts": _held_parts(hidden, filters["team"]),
+        "parts": _held_parts(hidden, named, filters["team"]),
         "followed": sources.active_sources(caller),
         "now": database_now(),
         "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
@@ -61,18 +67,19 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @page
 def document(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
-    caller.require_somewhere(Action.AGENT_CONFIG_READ)
+    caller.require_for_some_owner(Action.AGENT_CONFIG_READ)
     row = get_visible_document(DocumentId(source, team, name), caller)
-    statuses = list(row.statuses.order_by("data_plane"))
+    hidden, named = hidden_teams(caller), planes_with_visible_names(caller)
+    statuses = list(row.statuses.filter(named).order_by("data_plane"))
     context = {
         "row": row,
         "now": database_now(),
         "lines": document_status.lines(row.text, row.diagnostics),
         "statuses": [
             (
-                status,
+                status.data_plane_id,
                 document_status.summarize(status.conditions, status.conflicts),
-                show_conflicts(status.conflicts, caller),
+                show_status(status.conditions, status.conflicts, status.observations, hidden),
             )
             for status in statuses
         ],
@@ -84,13 +91,13 @@ def document(request: HttpRequest, caller: Caller, source: str, team: str, name:
         "reachable": next(
             (reach for status in statuses if (reach := document_status.reachable(status.conditions))), None
         ),
-        "claims": ClaimRecord.objects.filter(source=source, team=team, document=name).order_by(
+        "claims": ClaimRecord.objects.filter(named, source=source, team=team, document=name).order_by(
             "data_plane", "kind", "name"
         )[:200],
-        "quarantines": row.quarantines.order_by("id"),
+        "quarantines": row.quarantines.filter(Q(data_plane=None) | named).order_by("id"),
         "history": history.of("agent_config", str(row), caller, limit=_MAX_EVENTS),
-        "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
-        "may_publish": _may_publish(caller, team),
+        "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE, owner=owner_of(team)).allowed,
+        "may_publish": may_publish(caller, team),
         "curl": curl(
             request, "GET", f"agent-configs/{quote(team, safe='')}/{quote(name)}?source={quote(source)}"
         ),
@@ -102,9 +109,10 @@ def document(request: HttpRequest, caller: Caller, source: str, team: str, name:
 def quarantine_document(
     request: HttpRequest, caller: Caller, source: str, team: str, name: str
 ) -> HttpResponse:
-    caller.require(Action.AGENT_CONFIG_RULE)
-    row = get_visible_document(DocumentId(source, team, name), caller)
-    serving = [status.data_plane_id for status in row.statuses.order_by("data_plane")]
+    caller.require_for_some_owner(Action.AGENT_CONFIG_RULE)
+    row = get_ruled_document(DocumentId(source, team, name), caller)
+    statuses = row.statuses.filter(planes_with_visible_names(caller)).order_by("data_plane")
+    serving = [status.data_plane_id for status in statuses]
     change = Change(
         f"Quarantine {row} in all data planes?",
         (
@@ -127,8 +135,8 @@ def quarantine_document(
 
 @page
 def readmit_document(request: HttpRequest, caller: Caller, source: str, team: str, name: str) -> HttpResponse:
-    caller.require(Action.AGENT_CONFIG_RULE)
-    row = get_visible_document(DocumentId(source, team, name), caller)
+    caller.require_for_some_owner(Action.AGENT_CONFIG_RULE)
+    row = get_ruled_document(DocumentId(source, team, name), caller)
     change = Change(
         f"Readmit {row}?",
         ("The next bundle of each affected data plane includes the document again.",),
@@ -143,20 +151,20 @@ def readmit_document(request: HttpRequest, caller: Caller, source: str, team: st
     )
 
 
-def _matching(rows: QuerySet[AgentConfig], filters: dict[str, str]) -> QuerySet[AgentConfig]:
+def _matching(rows: QuerySet[AgentConfig], filters: dict[str, str], named: Q) -> QuerySet[AgentConfig]:
     if not all(value.isprintable() for value in filters.values()):
         return rows.none()
     conditions: dict[str, Any] = {name: filters[name] for name in ("team", "source") if filters[name]}
     if filters["valid"]:
         conditions["is_valid"] = filters["valid"] == "true"
-    statuses = Prefetch("statuses", AgentConfigStatus.objects.order_by("data_plane"))
+    statuses = Prefetch("statuses", AgentConfigStatus.objects.filter(named).order_by("data_plane"))
     matching = rows.filter(**conditions).defer("text", "content").annotate(now=Now())
     return matching.prefetch_related(statuses, "quarantines")
 
 
-def _held_parts(hidden: list[str], team: str) -> list[dict[str, Any]]:
+def _held_parts(hidden: HiddenTeams, named: Q, team: str) -> list[dict[str, Any]]:
     """Return held changes, including those without a remaining document."""
-    rows = AgentConfigPart.objects.exclude(held=None).exclude(team__in=hidden)
+    rows = AgentConfigPart.objects.exclude(held=None).filter(hidden.visible("team"), named)
     if team and team.isprintable():
         rows = rows.filter(team=team)
     return [show_part(part) for part in rows.order_by("team", "data_plane")[:_MAX_EVENTS]]
@@ -167,14 +175,6 @@ def _status_words(row: AgentConfig) -> list[tuple[str, str]]:
         (status.data_plane_id, document_status.summarize(status.conditions, status.conflicts))
         for status in row.statuses.all()
     ]
-
-
-def _may_publish(caller: Caller, team: str) -> bool:
-    try:
-        check_may_publish(caller, team)
-    except PermissionDenied:
-        return False
-    return True
 
 
 def _document_url(row: AgentConfig) -> str:

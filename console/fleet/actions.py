@@ -12,12 +12,12 @@ from django.urls import reverse
 from console import forms
 from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import curl
-from console.fleet.agent import get_agent
 from console.fleet.impact import describe_impact, load_impact
 from console.pages import actor_of, page
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from registry import lifecycle
+from registry import lifecycle, ownership
+from registry.agents.lookup import get_agent, lock_agent
 from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.api.agents.lifecycle_views import DrainWrite
@@ -53,7 +53,7 @@ def drain(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         f"Drain {agent.name}?",
         (
             "The agent finishes its current work and gets no more. A restart does not end the drain.",
-            *describe_impact(load_impact(agent)),
+            *describe_impact(load_impact(agent, caller)),
         ),
         "Drain agent",
         _agent_url(agent),
@@ -66,7 +66,7 @@ def drain(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         until = forms.parse_time(form.get("until", ""), "until")
         body = forms.parse_form(DrainWrite, {"reason": form.get("reason", ""), "until": until})
         actor = actor_of(caller, body["reason"])
-        lifecycle.drain(agent.id, reason=body["reason"], until=body["until"], actor=actor)
+        lifecycle.drain(_lock(caller, agent), reason=body["reason"], until=body["until"], actor=actor)
 
     return confirm_change(request, change, act)
 
@@ -90,6 +90,30 @@ def resume(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse
 
 
 @page
+def transfer(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
+    agent = _agent(caller, agent_id)
+    owner = f"team {agent.team.slug}" if agent.team else "the platform"
+    change = Change(
+        f"Transfer {agent.name}?",
+        (
+            f"Owner: {owner}.",
+            "Roles that are limited to a team apply to its agents alone. The agent keeps its own token.",
+        ),
+        "Transfer agent",
+        reverse("agents"),
+        f"Transferred {agent.name}.",
+        (Field("team", "New team", hint="Leave empty for the platform."), _REASON),
+        _copies(request, agent, "transfer", {"team": "ml"}),
+    )
+
+    def act(form: Mapping[str, str]) -> None:
+        actor = actor_of(caller, form.get("reason", ""))
+        ownership.transfer(agent.id, form.get("team") or None, caller=caller, actor=actor)
+
+    return confirm_change(request, change, act)
+
+
+@page
 def retire(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     agent = _agent(caller, agent_id)
     principal = own_principal(agent)
@@ -97,7 +121,7 @@ def retire(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse
     unchanged = "The agent uses a shared token, which stays valid: it can register again."
     change = Change(
         f"Retire {agent.name}?",
-        (revoked if principal else unchanged, *describe_impact(load_impact(agent))),
+        (revoked if principal else unchanged, *describe_impact(load_impact(agent, caller))),
         "Retire agent",
         _agent_url(agent),
         f"Retired {agent.name}.",
@@ -120,7 +144,10 @@ def remove(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse
             *(
                 ()
                 if is_retired
-                else (f"The agent is {agent.state}, not retired.", *describe_impact(load_impact(agent)))
+                else (
+                    f"The agent is {agent.state}, not retired.",
+                    *describe_impact(load_impact(agent, caller)),
+                )
             ),
         ),
         "Remove agent",
@@ -133,20 +160,27 @@ def remove(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse
 
     def act(form: Mapping[str, str]) -> None:
         actor = actor_of(caller, form.get("reason", ""))
-        lifecycle.remove(agent.id, force=form.get("force") == "on", actor=actor)
+        lifecycle.remove(_lock(caller, agent), force=form.get("force") == "on", actor=actor)
 
     return confirm_change(request, change, act)
 
 
 def _agent(caller: Caller, agent_id: UUID) -> Agent:
-    caller.require(Action.AGENT_WRITE)
-    return get_agent(agent_id)
+    caller.require_for_some_owner(Action.AGENT_WRITE)
+    agent = get_agent(caller, agent_id)
+    caller.require(Action.AGENT_WRITE, owner=agent.team_id)
+    return agent
+
+
+def _lock(caller: Caller, agent: Agent) -> UUID:
+    """Check the permission again, while the agent cannot get another owner."""
+    return lock_agent(caller, agent.id, Action.AGENT_WRITE).id
 
 
 def _without_input(
     operation: Callable[..., Any], caller: Caller, agent: Agent
 ) -> Callable[[Mapping[str, str]], object]:
-    return lambda form: operation(agent.id, actor=actor_of(caller, form.get("reason", "")))
+    return lambda form: operation(_lock(caller, agent), actor=actor_of(caller, form.get("reason", "")))
 
 
 def _agent_url(agent: Agent) -> str:

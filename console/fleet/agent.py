@@ -15,13 +15,13 @@ from console.fleet.pages import is_late
 from console.pages import page
 from console.records import history
 from controlplane.access.models import Principal, Token
-from controlplane.errors import UnknownAgent
 from controlplane.events.visibility import visible_events
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.event_types import BY_STATE
 from registry.agents.instances import duplicate_condition
 from registry.agents.liveness import whole_seconds
+from registry.agents.lookup import get_agent
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.states import State
@@ -36,8 +36,8 @@ _STATE_OF = {event_type.name: state.value for state, event_type in BY_STATE.item
 
 @page
 def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
-    caller.require(Action.AGENT_READ)
-    record = get_agent(agent_id)
+    caller.require_for_some_owner(Action.AGENT_READ)
+    record = get_agent(caller, agent_id)
     events = history.of("agent", str(record.id), caller, limit=_MAX_EVENTS)
     now = record.now  # type: ignore[attr-defined]  # annotated
     policy = liveness_policy()
@@ -55,8 +55,10 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         "providers": Provider.objects.filter(agent=record).order_by("service_type", "name"),
         "principal": Principal.objects.filter(id__in=[record.registered_by]).first(),
         "tokens": _tokens(record, caller),
-        "may_read_access": caller.verdict(Action.ACCESS_READ).allowed,
-        "actions": actions(record) if caller.verdict(Action.AGENT_WRITE).allowed else [],
+        "may_read_access": caller.verdict(Action.ACCESS_READ, owner=record.team_id).allowed,
+        "actions": actions(record)
+        if caller.verdict(Action.AGENT_WRITE, owner=record.team_id).allowed
+        else [],
         "skew": _skew(record),
         "copies": {
             "curl": curl(request, "GET", f"agents/{record.id}"),
@@ -64,14 +66,6 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         },
     }
     return render(request, "console/fleet/agent.html", context)
-
-
-def get_agent(agent_id: UUID) -> Agent:
-    """Raises UnknownAgent."""
-    agent = Agent.objects.shown().filter(id=agent_id).first()
-    if agent is None:
-        raise UnknownAgent(f"There is no agent {agent_id}. It may have been removed.")
-    return agent
 
 
 def actions(agent: Agent) -> list[tuple[str, str]]:
@@ -85,7 +79,7 @@ def actions(agent: Agent) -> list[tuple[str, str]]:
         routes.append(("agent-drain", "Drain"))
     if state is not State.RETIRED:
         routes.append(("agent-retire", "Retire"))
-    return [*routes, ("agent-remove", "Remove")]
+    return [*routes, ("agent-transfer", "Transfer"), ("agent-remove", "Remove")]
 
 
 def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
@@ -124,7 +118,7 @@ def _moves(agent: Agent, caller: Caller, since: datetime) -> list[timeline.Move]
 
 
 def _tokens(agent: Agent, caller: Caller) -> list[Token]:
-    if agent.registered_by is None or not caller.verdict(Action.ACCESS_READ).allowed:
+    if agent.registered_by is None or not caller.verdict(Action.ACCESS_READ, owner=agent.team_id).allowed:
         return []
     rows = Token.objects.filter(principal_id=agent.registered_by, revoked_at=None)
     return list(rows.order_by("-created_at")[:5])

@@ -20,12 +20,12 @@ _PAGE_SIZE = 20
 @page
 def environments(request: HttpRequest, caller: Caller) -> HttpResponse:
     """List environments. `?q=` part of the name; `?after=` last name of the previous page."""
-    caller.require(Action.AGENT_READ)
+    caller.require_for_some_owner(Action.AGENT_READ)
     query, after = (request.GET.get(name, "").strip() for name in ("q", "after"))
-    counts = agent_counts()
+    counts = agent_counts(caller)
     matching = sorted(name for name in counts if query.lower() in name.lower() and name > after)
     names = matching[:_PAGE_SIZE]
-    served = served_in(names)
+    served = served_in(names, caller)
     page = [topology.Environment(name, counts[name], served.get(name, [])) for name in names]
     context = {
         "query": query,

@@ -23,6 +23,7 @@ from registry.environments.fleet_guard import GuardMode
 from registry.environments.guarding import set_guard_mode
 from registry.environments.models import Environment
 from registry.environments.policies import guard_policy
+from registry.environments.visible import conceal_other_teams, visible_environments
 from registry.listing import counts
 
 _MEANINGS = {
@@ -35,14 +36,15 @@ _MEANINGS = {
 
 @page
 def guards(request: HttpRequest, caller: Caller) -> HttpResponse:
-    caller.require(Action.AGENT_READ)
+    caller.require_for_some_owner(Action.AGENT_READ)
     policy = guard_policy()
-    rows = Environment.objects.annotate(now=Now())
+    rows = visible_environments(caller).annotate(now=Now())
     only_engaged = request.GET.get("engaged") == "1"
     if only_engaged:
         rows = rows.exclude(guard_engaged_at=None)
     results = load_page(request, caller, rows, order=("name",))
-    by_environment = counts.agent_counts()
+    conceal_other_teams(results.items, caller)
+    by_environment = counts.agent_counts(caller)
     by_environment[WHOLE_FLEET] = counts.total(by_environment)
     context = {
         "results": results,

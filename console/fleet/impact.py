@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Q
 
+from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.task_types.models import ServedTaskType
@@ -28,9 +29,11 @@ class Impact:
     tasks_only_here: tuple[str, ...]
 
 
-def load_impact(agent: Agent) -> Impact:
+def load_impact(agent: Agent, caller: Caller) -> Impact:
+    """Return the impact on the caller's agents."""
     types = list(agent.service_types)
-    working = Agent.objects.filter(environment=agent.environment, state__in=_TAKE_WORK).exclude(pk=agent.pk)
+    others = Agent.objects.within(caller).exclude(pk=agent.pk)
+    working = others.filter(environment=agent.environment, state__in=_TAKE_WORK)
     counts: Any = {
         f"type_{index}": Count("pk", filter=Q(service_types__contains=[name]))
         for index, name in enumerate(types)
@@ -38,7 +41,7 @@ def load_impact(agent: Agent) -> Impact:
     counted = working.aggregate(other_agents=Count("pk"), **counts)
     only_here = tuple(name for index, name in enumerate(types) if not counted[f"type_{index}"])
     names = sorted({task_type["name"] for task_type in agent.task_types})
-    served = ServedTaskType.objects.filter(name__in=names, agent__state__in=_TAKE_WORK)
+    served = ServedTaskType.objects.within(caller).filter(name__in=names, agent__state__in=_TAKE_WORK)
     elsewhere = set(served.exclude(agent_id=agent.pk).values_list("name", flat=True))
     task_types = tuple(name for name in names if name not in elsewhere)
     return Impact(agent.environment, agent.lease.consumer_lag, counted["other_agents"], only_here, task_types)

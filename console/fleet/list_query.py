@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from console.fleet.counts import LATE
+from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
 from registry.agents.querysets import AgentQuerySet
 from registry.listing.search import ORDERS, search_agents
 
-FILTERS = ("state", "environment", "service_type", "selector", "q", "sort")
-_PASSED_ON = ("environment", "service_type", "selector", "q")
+FILTERS = ("state", "environment", "team", "service_type", "selector", "q", "sort")
+_PASSED_ON = ("environment", "team", "service_type", "selector", "q")
 SORTS = {
     "name": "name",
     "-name": "name, descending",
@@ -23,8 +24,8 @@ SORTS = {
 }
 
 
-def matching_agents(filters: Mapping[str, str]) -> AgentQuerySet:
-    """Return the agents that match all filters that are not empty. Raises InvalidRequest."""
+def matching_agents(filters: Mapping[str, str], caller: Caller) -> AgentQuerySet:
+    """Return the caller's agents that match all filters that are not empty. Raises InvalidRequest."""
     if not all(value.isprintable() for value in filters.values()):
         # Postgres rejects NUL in text, and no name contains unprintable characters.
         return Agent.objects.none()
@@ -33,7 +34,7 @@ def matching_agents(filters: Mapping[str, str]) -> AgentQuerySet:
         query["late"] = True
     elif filters.get("state"):
         query["health_status"] = [filters["state"]]
-    return search_agents(query)
+    return search_agents(query, caller)
 
 
 def order(filters: Mapping[str, str]) -> tuple[str, ...]:

@@ -25,9 +25,9 @@ from registry.listing import counts
 
 @page
 def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
-    caller.require(Action.AGENT_READ)
+    caller.require_for_some_owner(Action.AGENT_READ)
     filters = {name: request.GET.get(name, "").strip() for name in list_query.FILTERS}
-    by_environment = counts.agent_counts()
+    by_environment = counts.agent_counts(caller)
     context = {
         "filters": filters,
         "filtered": any(value for name, value in filters.items() if name != "sort"),
@@ -35,12 +35,12 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "chips": _chips(by_environment, filters),
         "environments": select_options(by_environment, filters["environment"]),
         "sorts": list_query.SORTS,
-        "silence": silence(),
+        "silence": silence(caller),
         "copies": _copies(request, filters),
     }
     try:
         results = load_page(
-            request, caller, list_query.matching_agents(filters), order=list_query.order(filters)
+            request, caller, list_query.matching_agents(filters, caller), order=list_query.order(filters)
         )
     except InvalidRequest as error:
         # Show the error with the form, so that only the selector must be corrected.

@@ -9,8 +9,9 @@ from typing import Any
 
 from django.db.models.functions import Now
 
+from controlplane.identity.callers import Caller
 from registry.environments.evidence import WHOLE_FLEET
-from registry.environments.models import Environment
+from registry.environments.visible import conceal_other_teams, visible_environments
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,12 @@ class Silence:
         return f"in {count} of {self.environment_count} environments{whole}"
 
 
-def silence() -> Silence | None:
-    """Return the summary, or None if no guard is engaged."""
-    guards = Environment.objects.exclude(guard_engaged_at=None).annotate(now=Now()).order_by("name")
-    rows = list(guards)
-    return summary(rows, Environment.objects.exclude(name=WHOLE_FLEET).count()) if rows else None
+def silence(caller: Caller) -> Silence | None:
+    """Return the summary for the caller's agents, or None if no guard of theirs is engaged."""
+    environments = visible_environments(caller)
+    rows = list(environments.exclude(guard_engaged_at=None).annotate(now=Now()).order_by("name"))
+    conceal_other_teams(rows, caller)
+    return summary(rows, environments.exclude(name=WHOLE_FLEET).count()) if rows else None
 
 
 def summary(guards: Sequence[Any], environment_count: int) -> Silence:

@@ -18,7 +18,7 @@ from registry import task_routing
 
 @page
 def task_types(request: HttpRequest, caller: Caller) -> HttpResponse:
-    caller.require(Action.AGENT_READ)
+    caller.require_for_some_owner(Action.AGENT_READ)
     rows = task_routing.visible_names(caller)
     query = request.GET.get("q", "").strip()
     if query:
@@ -35,7 +35,7 @@ def task_types(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @page
 def task_type(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
-    caller.require(Action.AGENT_READ)
+    caller.require_for_some_owner(Action.AGENT_READ)
     publications, rows = task_routing.find_task_type(name, caller)
     context = {
         "name": name,

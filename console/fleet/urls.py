@@ -9,6 +9,7 @@ urlpatterns = [
     path("agents/<uuid:agent_id>/approve", actions.approve, name="agent-approve"),
     path("agents/<uuid:agent_id>/drain", actions.drain, name="agent-drain"),
     path("agents/<uuid:agent_id>/resume", actions.resume, name="agent-resume"),
+    path("agents/<uuid:agent_id>/transfer", actions.transfer, name="agent-transfer"),
     path("agents/<uuid:agent_id>/retire", actions.retire, name="agent-retire"),
     path("agents/<uuid:agent_id>/remove", actions.remove, name="agent-remove"),
     path("environments", environments.environments, name="environments"),

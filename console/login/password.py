@@ -61,7 +61,8 @@ class LoginPage(LoginView):
         if is_full(request):
             return self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, RETRY_SECONDS)
         if limits.count_attempt(self.attempt):
-            log.warning("login.rate_limited", name=self.attempt.name[:63], address=self.attempt.address)
+            # Without the name, which may be a password in the wrong field.
+            log.warning("login.rate_limited", address=self.attempt.address)
             return self._refuse(HTTPStatus.TOO_MANY_REQUESTS, limits.WINDOW_SECONDS)
         return super().post(request, *args, **kwargs)
 
@@ -92,9 +93,9 @@ class LoginPage(LoginView):
         return may_use_password(settings.LOCAL_LOGIN, has_provider=self.has_provider, is_admin=is_admin)
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        log.warning("login.failed", name=self.attempt.name[:63], address=self.attempt.address)
         reason = "Incorrect name or password, or the person may not log in with a password."
-        record_failure(self.attempt.name, provider="", reason=reason, request_id=current_request_id())
+        name = record_failure(self.attempt.name, provider="", reason=reason, request_id=current_request_id())
+        log.warning("login.failed", name=name, address=self.attempt.address)
         return self.render_to_response(
             self.get_context_data(form=form, is_incorrect=True), status=HTTPStatus.UNPROCESSABLE_ENTITY
         )

@@ -7,7 +7,7 @@ from contextlib import suppress
 from django.conf import settings
 from django.http import HttpRequest
 
-from controlplane.access.login.redirects import check_redirect
+from controlplane.access.login.redirects import check_redirect, origin_of
 from controlplane.errors import RedirectNotAllowed
 
 
@@ -25,4 +25,4 @@ def target_of(request: HttpRequest) -> str:
 
 def allowed_origins() -> frozenset[str]:
     origins: frozenset[str] = settings.LOGIN_REDIRECT_ORIGINS
-    return origins | {settings.PUBLIC_URL} if settings.PUBLIC_URL else origins
+    return origins | {origin_of(settings.PUBLIC_URL)} if settings.PUBLIC_URL else origins

@@ -17,8 +17,9 @@ from controlplane.access import tokens
 from controlplane.access.issuers import external_tokens
 from controlplane.access.issuers.external_tokens import ExternalToken, find_external_token
 from controlplane.access.issuers.verify import looks_like_jwt
-from controlplane.access.models import Principal, RoleBinding, Token
+from controlplane.access.models import CustomRole, Principal, RoleBinding, Token
 from controlplane.access.organisations import confine_to_organisation, enter_organisation
+from controlplane.access.role_bindings import bindings_in_force
 from controlplane.access.step_up import login_of_session, login_of_token, with_login
 from controlplane.access.team_models import Membership, Team
 from controlplane.errors import NotAuthenticated
@@ -119,7 +120,7 @@ def find_token(secret: str) -> Token:
             " that it returned."
         )
     tokens_with_secret = Token.objects.filter(digest=tokens.digest(secret))
-    token = tokens_with_secret.select_related("principal").annotate(now=Now()).first()
+    token = tokens_with_secret.select_related("principal", "oauth__client").annotate(now=Now()).first()
     if token is None:
         raise NotAuthenticated("Unknown token. It may belong to another installation.")
     if token.revoked_at is not None:
@@ -147,7 +148,13 @@ def caller_for(principal: Principal, scopes: Sequence[str] | None = None) -> Cal
 
     scopes: ceilings of the token in use; None for none.
     """
-    bindings = list(bindings_of(principal.id))
+    return build_caller(principal, list(bindings_of(principal.id)), scopes)
+
+
+def build_caller(
+    principal: Principal, bindings: Sequence[RoleBinding], scopes: Sequence[str] | None
+) -> Caller:
+    """Return the caller with the grants of these bindings, cut by the scopes of its token."""
     grants = tuple(binding.grant for binding in bindings)
     if scopes is not None:
         grants = cut(grants, scopes, _teams(teams_named(scopes), principal))
@@ -162,10 +169,24 @@ def caller_for(principal: Principal, scopes: Sequence[str] | None = None) -> Cal
 def bindings_of(principal_id: UUID) -> QuerySet[RoleBinding]:
     """Return the bindings in force of the principal and of its teams."""
     team_ids = Membership.objects.filter(principal_id=principal_id).values("team_id")
-    return RoleBinding.objects.filter(
-        Q(principal_id=principal_id) | Q(team_id__in=team_ids),
-        Q(expires_at=None) | Q(expires_at__gt=Now()),
-    ).select_related("owned_by", "custom_role")
+    return bindings_in_force().filter(Q(principal_id=principal_id) | Q(team_id__in=team_ids))
+
+
+def lock_bindings(principal_id: UUID) -> list[RoleBinding]:
+    """Lock and return what `bindings_of` returns, with the memberships and operators' own roles behind it.
+
+    Each statement sees the changes for which the one before has waited. Needs a transaction.
+    """
+    memberships = Membership.objects.select_for_update(no_key=True).filter(principal_id=principal_id)
+    team_ids = list(memberships.order_by("id").values_list("team_id", flat=True))
+    rows = bindings_in_force().filter(Q(principal_id=principal_id) | Q(team_id__in=team_ids))
+    bindings = list(rows.select_for_update(no_key=True, of=("self",)).order_by("id"))
+    roles = CustomRole.objects.select_for_update(no_key=True).order_by("id")
+    by_id = {role.id: role for role in roles.filter(id__in={binding.custom_role_id for binding in bindings})}
+    for binding in bindings:
+        if binding.custom_role_id is not None:
+            binding.custom_role = by_id[binding.custom_role_id]
+    return bindings
 
 
 def _teams(names: Collection[str], principal: Principal) -> dict[str, TeamRef]:

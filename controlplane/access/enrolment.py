@@ -13,6 +13,7 @@ from controlplane.access.audit import AuditEntry, Mutation
 from controlplane.access.models import Principal, PrincipalKind, RoleBinding, Token
 from controlplane.access.principals import principal_state
 from controlplane.access.role_bindings import binding_state
+from controlplane.access.team_models import Team
 from controlplane.database.bulk import copy_rows
 from controlplane.identity.actors import Actor
 from controlplane.identity.roles import Role
@@ -28,10 +29,14 @@ def _new_secret() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Enrolment:
-    """A new principal. actor: who enrols it. secret: returned once, stored as a digest."""
+    """A new principal. actor: who enrols it. secret: returned once, stored as a digest.
+
+    team: its role is limited to the objects of this team; None: to nothing.
+    """
 
     name: str
     actor: Actor
+    team: Team | None = None
     id: UUID = field(default_factory=uuid7)
     token_id: UUID = field(default_factory=uuid7)
     binding_id: UUID = field(default_factory=uuid7)
@@ -40,6 +45,10 @@ class Enrolment:
     @property
     def digest(self) -> bytes:
         return tokens.digest(self.secret)
+
+    @property
+    def team_id(self) -> UUID | None:
+        return self.team.id if self.team else None
 
 
 def enrol(enrolments: Sequence[Enrolment]) -> None:
@@ -72,15 +81,20 @@ def bind_roles(enrolments: Sequence[Enrolment]) -> None:
     """Insert the role bindings, last in the transaction: the statement locks the row of the access epoch."""
     copy_rows(
         RoleBinding,
-        ("id", "principal_id", "role", *SEGMENTS),
-        ((enrolment.binding_id, enrolment.id, Role.AGENT.value, *Scope().path) for enrolment in enrolments),
+        ("id", "principal_id", "role", "owned_by_id", *SEGMENTS),
+        (
+            (enrolment.binding_id, enrolment.id, Role.AGENT.value, enrolment.team_id, *Scope().path)
+            for enrolment in enrolments
+        ),
     )
 
 
 def audit_entries(enrolment: Enrolment) -> Iterable[AuditEntry]:
     """Return the audit entries of an enrolment."""
     principal = Principal(id=enrolment.id, name=enrolment.name, kind=PrincipalKind.AGENT.value)
-    binding = RoleBinding(id=enrolment.binding_id, principal=principal, role=Role.AGENT.value)
+    binding = RoleBinding(
+        id=enrolment.binding_id, principal=principal, role=Role.AGENT.value, owned_by=enrolment.team
+    )
     hint = tokens.hint(enrolment.secret)
     yield AuditEntry(
         "principal",
@@ -90,6 +104,7 @@ def audit_entries(enrolment: Enrolment) -> Iterable[AuditEntry]:
             None,
             principal_state(principal),
             {"principal": enrolment.name, "kind": principal.kind},
+            team_id=enrolment.team_id,
         ),
         enrolment.actor,
     )
@@ -101,6 +116,7 @@ def audit_entries(enrolment: Enrolment) -> Iterable[AuditEntry]:
             None,
             binding_state(binding),
             {"principal": enrolment.name, "role": binding.role, "scope": str(binding.scope)},
+            team_id=enrolment.team_id,
         ),
         enrolment.actor,
     )
@@ -112,6 +128,7 @@ def audit_entries(enrolment: Enrolment) -> Iterable[AuditEntry]:
             None,
             {"principal": enrolment.name, "name": _TOKEN_NAME, "hint": hint},
             {"principal": enrolment.name, "token_id": str(enrolment.token_id)},
+            team_id=enrolment.team_id,
         ),
         enrolment.actor,
     )

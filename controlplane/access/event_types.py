@@ -10,6 +10,7 @@ declare_audience("token", Action.ACCESS_READ)
 declare_audience("role", Action.ACCESS_READ)
 declare_audience("team", Action.ACCESS_READ)
 declare_audience("membership", Action.ACCESS_READ)
+declare_audience("organisation", Action.ACCESS_READ)
 declare_audience("login", Action.ACCESS_READ)
 declare_audience("identity", Action.ACCESS_READ)
 declare_audience("identity_provider", Action.ACCESS_READ)
@@ -40,6 +41,10 @@ SESSION_ENDED = register(
 ROLE_BOUND = register(
     "role.bound", "A principal was granted a role at a scope.", principal=TEXT, role=TEXT, scope=TEXT
 )
+ROLE_CREATED = register("role.created", "A custom role was created.", role=TEXT)
+ROLE_CHANGED = register("role.changed", "A custom role was changed.", role=TEXT)
+ROLE_DELETED = register("role.deleted", "A custom role was deleted.", role=TEXT)
+ORGANISATION_CREATED = register("organisation.created", "An organisation was created.", organisation=TEXT)
 ROLE_UNBOUND = register(
     "role.unbound", "A principal's role at a scope was removed.", principal=TEXT, role=TEXT, scope=TEXT
 )

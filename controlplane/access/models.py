@@ -144,6 +144,11 @@ class CustomRole(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def known_actions(self) -> frozenset[Action]:
+        """Its actions. One that no longer exists allows nothing."""
+        return frozenset(Action(name) for name in self.actions if name in set(Action))
+
 
 class RoleBinding(models.Model):
     """A role at a scope and below it, held by a principal or by all members of a team.
@@ -196,10 +201,7 @@ class RoleBinding(models.Model):
 
     @property
     def grant(self) -> Grant:
-        actions = None
-        if self.custom_role is not None:
-            # An action that no longer exists allows nothing.
-            actions = frozenset(Action(name) for name in self.custom_role.actions if name in set(Action))
+        actions = self.custom_role.known_actions if self.custom_role else None
         return Grant(self.role, self.scope, self.owned_by.ref if self.owned_by else None, actions)
 
     @property

@@ -6,11 +6,12 @@ broken, a tenant's transaction would still see no row of another organisation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
 from controlplane.access.models import Principal
 from controlplane.access.team_models import DEFAULT_ORGANISATION, Organisation, OrganisationProject, Team
@@ -18,6 +19,8 @@ from controlplane.errors import UnknownOrganisation
 from controlplane.identity.callers import Caller, Tenant
 from controlplane.identity.roles import Grant
 from controlplane.identity.tenancy import Tenancy, confine, organisation_actions
+
+_SET_ORGANISATION = "SELECT set_config('app.organisation', %s, true)"
 
 
 def get_organisation(slug: str) -> Organisation:
@@ -60,4 +63,22 @@ def enter_organisation(caller: Caller) -> None:
     """
     if caller.tenant is not None and connection.in_atomic_block:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('app.organisation', %s, true)", [str(caller.tenant.id)])
+            cursor.execute(_SET_ORGANISATION, [str(caller.tenant.id)])
+
+
+@contextmanager
+def of_all_organisations() -> Iterator[None]:
+    """Lift row-level security for what the platform computes from the rows of all teams.
+
+    A bundle that a tenant's request computes has the documents of every organisation.
+    """
+    if not settings.ORGANISATIONS or not connection.in_atomic_block:
+        yield
+        return
+    # An error rolls the setting back with everything else.
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('app.organisation', true)")
+        current = cursor.fetchone()[0] or ""
+        cursor.execute(_SET_ORGANISATION, [""])
+        yield
+        cursor.execute(_SET_ORGANISATION, [current])

@@ -42,7 +42,9 @@ def may_somewhere(caller: Caller, action: Action, *, delegated: bool = False) ->
 
     delegated: the view decides by itself at which scope and for which team.
     """
-    if action in FOR_EVERYONE or (action in DELEGATED and not delegated):
+    if action in DELEGATED and delegated:
+        return any(action in grant.actions for grant in caller.grants)
+    if action in FOR_EVERYONE or action in DELEGATED:
         return caller.verdict(action).allowed
     if action in TEAM_OWNED and caller.owners_for(action):
         return True

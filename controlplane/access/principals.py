@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from controlplane.access import audit, event_types, tokens
 from controlplane.access.audit import Mutation
 from controlplane.access.models import Principal, PrincipalKind, Session, Token
-from controlplane.access.role_bindings import check_administrator_remains
+from controlplane.access.role_bindings import check_administrator_remains, lock_administrators
 from controlplane.access.team_models import Organisation
 from controlplane.errors import (
     FieldError,
@@ -22,6 +22,7 @@ from controlplane.errors import (
     UnknownPrincipal,
 )
 from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._@-]{0,61}[A-Za-z0-9])?")
 
@@ -30,6 +31,14 @@ def get_principal(name: str) -> Principal:
     """Return the principal with this name. Raises UnknownPrincipal."""
     principal = Principal.objects.filter(name=name).first()
     if principal is None:
+        raise UnknownPrincipal(f"The principal {name[:80]!r} does not exist.")
+    return principal
+
+
+def get_visible_principal(caller: Caller, name: str) -> Principal:
+    """Return a principal that the caller may name. Raises UnknownPrincipal for other organisations'."""
+    principal = get_principal(name)
+    if caller.tenant is not None and principal.organisation_id != caller.tenant.id:
         raise UnknownPrincipal(f"The principal {name[:80]!r} does not exist.")
     return principal
 
@@ -72,6 +81,7 @@ def create_principal(
 @transaction.atomic
 def set_active(name: str, *, is_active: bool, actor: Actor) -> Principal:
     """Enable or disable a principal. Tokens and sessions of a disabled principal stop working at once."""
+    lock_administrators()
     principal = Principal.objects.select_for_update().filter(name=name).first()
     if principal is None:
         raise UnknownPrincipal(f"The principal {name[:80]!r} does not exist.")

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
 from controlplane.access import audit, event_types
 from controlplane.access.models import CustomRole, Principal, RoleBinding
@@ -37,6 +38,7 @@ class BindingTerms:
 
 
 ANYTHING = BindingTerms()
+_KEY = ("principal", "team", "role", "owned_by", "via")
 
 
 @transaction.atomic
@@ -50,6 +52,7 @@ def bind_role(
 ) -> RoleBinding:
     """Grant a role at a scope and below it. Raises NameTaken if the holder already has it there."""
     binding = _new_binding(holder, role, scope, terms)
+    _delete_expired(binding)
     try:
         with transaction.atomic():
             binding.save(force_insert=True)
@@ -75,9 +78,16 @@ def _new_binding(
     )
 
 
+def _delete_expired(binding: RoleBinding) -> None:
+    """Delete an equal binding that has expired: it has no effect, and must not prevent a new one."""
+    key = {name: getattr(binding, name) for name in _KEY}
+    RoleBinding.objects.filter(**key, **binding.scope.segments, expires_at__lte=Now()).delete()
+
+
 @transaction.atomic
 def unbind_role(binding_id: UUID, *, actor: Actor) -> None:
     """Remove a role binding. Raises UnknownRoleBinding, LastAdministrator."""
+    lock_administrators()
     binding = get_binding(binding_id, lock=True)
     RoleBinding.objects.filter(id=binding_id).delete()
     check_administrator_remains()
@@ -94,6 +104,12 @@ def get_binding(binding_id: UUID, *, lock: bool = False) -> RoleBinding:
     return binding
 
 
+def bindings_in_force() -> QuerySet[RoleBinding]:
+    """Return the bindings that have not expired, with role and team."""
+    unexpired = Q(expires_at=None) | Q(expires_at__gt=Now())
+    return RoleBinding.objects.filter(unexpired).select_related("owned_by", "custom_role")
+
+
 def find_role(name: str) -> Role | CustomRole:
     """Return the built-in or custom role with this name. Raises UnknownRole."""
     if name in set(Role):
@@ -102,6 +118,11 @@ def find_role(name: str) -> Role | CustomRole:
     if custom is None:
         raise UnknownRole(f"The role {name[:80]!r} does not exist. GET /api/v1/roles lists all roles.")
     return custom
+
+
+def is_role(name: str) -> bool:
+    """True if there is a built-in or custom role with this name."""
+    return name in set(Role) or CustomRole.objects.filter(name=name).exists()
 
 
 def check_may_grant(caller: Caller, grant: Grant) -> None:
@@ -116,15 +137,24 @@ def check_may_grant(caller: Caller, grant: Grant) -> None:
         )
 
 
+def lock_administrators() -> None:
+    """Let changes that could remove the last administrator wait for each other.
+
+    Every change of roles, memberships and principals updates the access epoch by triggers. Its row is locked
+    before the rows to change, so that all changes lock in the same order.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM access_epoch WHERE id = 1 FOR NO KEY UPDATE")
+
+
 def check_administrator_remains() -> None:
-    """Raise LastAdministrator if none is left. The locks serialize concurrent changes."""
+    """Raise LastAdministrator if none is left."""
+    lock_administrators()
     administrators = RoleBinding.objects.filter(
         role=Role.ADMIN.value, custom_role=None, owned_by=None, expires_at=None, **Scope().segments
     )
     active = Q(principal__is_active=True) | Q(team__memberships__principal__is_active=True)
-    # DISTINCT cannot be locked: the rows are locked first, and filtered by a second query.
-    ids = [row.id for row in administrators.select_for_update(of=("self",)).order_by("id")]
-    if not administrators.filter(active, id__in=ids).exists():
+    if not administrators.filter(active).exists():
         raise LastAdministrator(
             "This would remove the last administrator. Give the role admin at the global scope to"
             " another principal first."

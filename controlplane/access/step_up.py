@@ -47,8 +47,10 @@ def login_of_session(session: Any) -> Login:
     )
 
 
-def login_of_token(token: Token, client: str = "") -> Login:
+def login_of_token(token: Token) -> Login:
     """Return the login of a token. Only tokens of an interactive OAuth login have a time."""
+    oauth = getattr(token, "oauth", None)
+    client = oauth.client.client_id if oauth and oauth.client else ""
     return Login(auth_time=token.auth_time, client=client, session_hint=token.hint)
 
 

@@ -108,7 +108,19 @@ EXPLANATIONS: dict[str, Explanation] = {
     "unknown_environment": Explanation("No agent has registered for this environment.", _LIST_THEM),
     "unknown_agent_config": Explanation("The agent configuration document does not exist.", _LIST_THEM),
     "unknown_grant": Explanation("The grant does not exist.", _LIST_THEM),
-    "unknown_team": Explanation("The publishing team does not exist.", _LIST_THEM),
+    "unknown_team": Explanation(
+        "The team does not exist, or you do not have permission to read it.", _LIST_THEM
+    ),
+    "unknown_organisation": Explanation(
+        "The organisation does not exist, or you do not have permission to read it.",
+        "List the organisations with GET /api/v1/organisations.",
+    ),
+    "unknown_role": Explanation("The role does not exist.", "List the roles with GET /api/v1/roles."),
+    "unknown_member": Explanation(
+        "The principal is not a member of the team, or its membership comes from an identity provider.",
+        "List the members with GET /api/v1/teams/{slug}/members. Change memberships of an identity provider"
+        " there.",
+    ),
     "unknown_data_plane": Explanation("The data plane does not exist.", _LIST_THEM),
     "unknown_bundle": Explanation(
         "The bundle does not exist or is no longer kept.", "List the bundles of the data plane."
@@ -148,6 +160,14 @@ EXPLANATIONS: dict[str, Explanation] = {
     "last_administrator": Explanation(
         "The change would leave the installation without an administrator.",
         "Give another principal the role admin first.",
+    ),
+    "built_in_role": Explanation(
+        "Built-in roles cannot be changed or deleted.",
+        "Create a role of your own with POST /api/v1/roles.",
+    ),
+    "organisations_off": Explanation(
+        "This installation has one organisation.",
+        "Use teams to separate people and objects, or set ORGANISATIONS=on.",
     ),
     "still_in_use": Explanation(
         "Other resources depend on it, or stored values would become invalid.",

@@ -21,6 +21,7 @@ _VISIBLE: Mapping[str, str] = {
     "overrides_overrideversion": _BY_PROJECT,
     "overrides_guardrailrow": _BY_PROJECT,
     "registry_agentconfig": "access_has_team_named(team)",
+    "registry_teampublishing": "access_has_team(team_id)",
     "events_event": f"({_BY_PROJECT} AND {_BY_TEAM})",
     "access_auditrecord": f"({_BY_PROJECT} AND {_BY_TEAM})",
 }

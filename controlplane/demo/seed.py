@@ -23,6 +23,7 @@ from overrides.resolution.addresses import Address
 from overrides.write_mode import reads_files
 from registry.agents.models import Lease
 from registry.agents.policies import liveness_policy
+from registry.agents.rights import AgentRights
 from registry.agents.states import Cost
 from registry.joining.register import register
 from registry.joining.registration import Registration
@@ -134,7 +135,7 @@ def _seed_agents(principal: Principal) -> None:
     policy = liveness_policy()
     for name, environment, service_types, cost, silent in _AGENTS:
         registration = Registration(name, environment, service_types, cost, f"dcm.agent.{name}", None)
-        agent, _ = register(registration, actor=actor, any_agent=False, policy=policy)
+        agent, _ = register(registration, actor=actor, rights=AgentRights(principal.id), policy=policy)
         last_heartbeat = Now() - timedelta(seconds=silent)
         Lease.objects.filter(agent=agent).update(
             renewed_at=last_heartbeat, expires_at=last_heartbeat + policy.lease

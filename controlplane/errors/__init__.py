@@ -137,6 +137,16 @@ class LastAdministrator(Conflict):
     title = "Last administrator"
 
 
+class BuiltInRole(Conflict):
+    code = "built_in_role"
+    title = "Built-in role"
+
+
+class OrganisationsOff(Conflict):
+    code = "organisations_off"
+    title = "Organisations are off"
+
+
 class StillInUse(Conflict):
     code = "still_in_use"
     title = "Still in use"

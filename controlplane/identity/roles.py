@@ -42,9 +42,9 @@ class Action(StrEnum):
     AGENT_HEARTBEAT = "agent.heartbeat"
     AGENT_WRITE = "agent.write"
     AGENT_CONFIG_READ = "agent_config.read"
-    # Publish for teams that list the caller as a publisher.
+    # Publish for the role's team; for all teams if the role has none.
     AGENT_CONFIG_PUBLISH = "agent_config.publish"
-    # Publish for all teams; manage grants, data planes and approvals.
+    # Publish; quarantine, manage data planes and approvals. Without a team also grants and transfers.
     AGENT_CONFIG_RULE = "agent_config.rule"
     # Check as a Kubernetes admission webhook whether a document would be accepted.
     AGENT_CONFIG_ADMIT = "agent_config.admit"
@@ -82,11 +82,17 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     Role.ADMIN: frozenset(Action),
     # Publishes agent configurations for one team: bind it with that team.
     Role.PUBLISHER: frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH, Action.EVENT_READ}),
-    Role.OPERATOR: frozenset({Action.AGENT_READ, Action.AGENT_WRITE, Action.EVENT_READ}),
+    # An operator also drains, resumes and rotates agents, which is `agent.heartbeat` for agents themselves.
+    Role.OPERATOR: frozenset(
+        {Action.AGENT_READ, Action.AGENT_WRITE, Action.AGENT_HEARTBEAT, Action.EVENT_READ}
+    ),
     Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.EVENT_READ, Action.ACCESS_READ}),
     Role.AGENT: _AGENT,
     Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT}),
 }
+
+# Actions that a role has only if it is limited to a team: an editor publishes for its own team alone.
+_WITH_TEAM_ONLY: dict[str, frozenset[Action]] = {Role.EDITOR: frozenset({Action.AGENT_CONFIG_PUBLISH})}
 
 # Actions for everybody with a valid token, whatever their roles.
 FOR_EVERYONE = frozenset({Action.SELF_READ, Action.SELF_WRITE, Action.AGENT_JOIN})
@@ -146,8 +152,9 @@ class TeamRef:
 class Grant:
     """A role at a scope; `Scope()` is the global scope.
 
-    team: the role is limited to objects of this team. custom_actions: of an operators' own role, or what a
-    token's scopes leave of a role; None for the actions of the built-in role.
+    team: the role allows the actions of TEAM_OWNED on objects of this team, and nothing else.
+    custom_actions: of an operators' own role, or what a token's scopes leave of a role; None for the actions
+    of the built-in role.
     """
 
     role: str
@@ -157,11 +164,14 @@ class Grant:
 
     @property
     def actions(self) -> frozenset[Action]:
-        return ALLOWED[Role(self.role)] if self.custom_actions is None else self.custom_actions
+        if self.custom_actions is not None:
+            return self.custom_actions
+        without_team = frozenset() if self.team else _WITH_TEAM_ONLY.get(self.role, frozenset())
+        return ALLOWED[Role(self.role)] - without_team
 
     def allows(self, action: Action, scope: Scope, owner: UUID | None) -> bool:
         """True if the grant allows the action at the scope on an object of the owner; None: the platform."""
-        has_team = self.team is None or self.team.id == owner
+        has_team = self.team is None or (action in TEAM_OWNED and self.team.id == owner)
         return has_team and action in self.actions and self.scope.covers(scope)
 
     def __str__(self) -> str:
@@ -200,7 +210,7 @@ def decide(grants: Iterable[Grant], action: Action, scope: Scope, owner: UUID | 
     for grant in grants:
         if grant.allows(action, checked, owner):
             return Verdict(True, f"The role {grant} allows it.")
-    roles = ", ".join(role for role in Role if action in ALLOWED[role])
+    roles = ", ".join(role for role in Role if action in Grant(role).actions)
     return Verdict(False, f"{action} at {checked} requires one of the roles: {roles}.")
 
 
@@ -219,7 +229,7 @@ def missing_rights(required: Iterable[Grant], held_grants: Iterable[Grant]) -> l
 
 
 def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:
-    """Return the scopes at and below which the grants allow the action, whoever owns the object."""
+    """Return the scopes at and below which the grants allow the action, on objects of any owner."""
     return [grant.scope for grant in grants if grant.team is None and action in grant.actions]
 
 
@@ -230,5 +240,5 @@ def owners_where(grants: Iterable[Grant], action: Action) -> Owners:
         for grant in grants
         if action in grant.actions and (action in _AT_ANY_SCOPE or grant.scope == Scope())
     ]
-    teams = frozenset(grant.team.id for grant in matching if grant.team)
+    teams = frozenset(grant.team.id for grant in matching if grant.team and action in TEAM_OWNED)
     return Owners(any(grant.team is None for grant in matching), teams)

@@ -18,8 +18,9 @@ PUBLIC_URL = env.parsed(
     "PUBLIC_URL",
     lambda raw: origin_of(raw) if raw else "",
     default="",
-    meaning="Address at which clients reach the server, such as `https://controlplane.example.com`. Identity"
-    " providers send people back to it, and it is never derived from a request. Required in production.",
+    meaning="Address at which clients reach the server, such as `https://controlplane.example.com`. It is"
+    " the issuer of OAuth tokens, identity providers send people back to it, and it is never derived from a"
+    " request. Required in production.",
 )
 LOGIN_REDIRECT_ORIGINS = env.parsed(
     "LOGIN_REDIRECT_ORIGINS",

@@ -4,6 +4,7 @@ from typing import Any
 
 import structlog
 
+from controlplane.observability.log_redaction import redact
 from controlplane.settings import environment as env
 
 __all__ = [
@@ -26,6 +27,8 @@ _SHARED: list[Any] = [
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.format_exc_info,
+    # Last, since the lines above can add a secret.
+    redact,
 ]
 structlog.configure(
     processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

@@ -1,9 +1,10 @@
 """The OAuth 2 authorization server: its public address, lifetimes and protocol rules."""
 
 from typing import Any
-from urllib.parse import urlsplit
 
+from controlplane.access.login.redirects import origin_of
 from controlplane.settings import environment as env
+from controlplane.settings.login import PUBLIC_URL
 
 __all__ = [
     "ACCESS_TOKEN_FORMAT",
@@ -26,24 +27,14 @@ __all__ = [
     "OAUTH_REFRESH_GRACE_SECONDS",
     "OAUTH_REFRESH_TOKEN_SECONDS",
     "OIDC_PROVIDER",
-    "PUBLIC_URL",
     "SIGNING_KEY_DAYS",
 ]
 
 _MAX_REFRESH_SECONDS = 90 * 24 * 3600
 
 
-def _origin(raw: str) -> str:
-    parts = urlsplit(raw)
-    if raw and (parts.scheme not in ("http", "https") or not parts.hostname):
-        raise ValueError(f"{raw!r} is not an address such as https://controlplane.example.com")
-    if parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc:
-        raise ValueError(f"{raw!r} must have no path, query, fragment or user name")
-    return raw.rstrip("/")
-
-
 def _origins(raw: str) -> list[str]:
-    return [_origin(part.strip()) for part in raw.split(",") if part.strip()]
+    return [origin_of(part.strip()) for part in raw.split(",") if part.strip()]
 
 
 def _servers(raw: str) -> frozenset[str]:
@@ -75,13 +66,6 @@ AUTH_SERVER = env.parsed(
     default="self",
     meaning="Who issues access tokens: `self` (the authorization server at /oauth2), `external` (issuers of"
     " JWTs), or `self,external`.",
-)
-PUBLIC_URL = env.parsed(
-    "PUBLIC_URL",
-    _origin,
-    default="",
-    meaning="Address at which clients reach the server, such as `https://controlplane.example.com`. It is"
-    " the issuer of tokens, and is never derived from a request. Required in production.",
 )
 AUTHORIZED_URIS = env.parsed(
     "AUTHORIZED_URIS",

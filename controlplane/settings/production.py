@@ -3,7 +3,7 @@
 from django.core.exceptions import ImproperlyConfigured
 
 from controlplane.settings.base import *
-from controlplane.settings.oauth import PUBLIC_URL
+from controlplane.settings.login import PUBLIC_URL
 from controlplane.settings.security import SECRET_KEY
 
 if len(SECRET_KEY) < 50:

@@ -105,7 +105,10 @@ def whoami(output: options.Output = Format.TABLE) -> None:
         return say(who["name"])
     say(f"{who['name']} ({who['kind']}) at {SESSION.chosen().server}")
     for grant in who["grants"]:
-        say(f"  {grant['role']}: {scope_text(grant['scope'])}")
+        limit = f", objects of team {grant['owned_by']}" if grant.get("owned_by") else ""
+        say(f"  {grant['role']}: {scope_text(grant['scope'])}{limit}")
+    if who.get("teams"):
+        say(f"  teams: {', '.join(who['teams'])}")
     return None
 
 
@@ -128,14 +131,17 @@ def can_i(
     domain: options.Domain = "",
     workflow: options.Workflow = "",
     launch_plan: options.LaunchPlan = "",
+    team: Annotated[str, typer.Option(help="Team that owns the object. Default: the platform.")] = "",
 ) -> None:
     """Check whether an action is allowed. Exits with 4 if not.
 
     \b
     cpctl can-i override.write -p flytesnacks
+    cpctl can-i agent.write --team ml
     """
     scope = options.scope_of((project, domain, workflow, launch_plan))
-    verdict = SESSION.api().post("me:can-i", {"action": action, "scope": scope}).json()
+    question = {"action": action, "scope": scope, **({"team": team} if team else {})}
+    verdict = SESSION.api().post("me:can-i", question).json()
     say(f"{'yes' if verdict['allowed'] else 'no'}: {verdict['reason']}")
     if not verdict["allowed"]:
         raise typer.Exit(Exit.AUTH)

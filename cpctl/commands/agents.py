@@ -25,6 +25,7 @@ Environment = Annotated[str, typer.Option(help="Filter by environment.")]
 def list_agents(
     *,
     environment: Environment = "",
+    team: options.Team = "",
     state: options.State = "",
     service_type: options.ServiceType = "",
     selector: options.Selector = "",
@@ -41,7 +42,8 @@ def list_agents(
     cpctl agents list -l "team=ml,region in (eu,us)" --sort -state_since
     """
     query = {
-        **{"environment": environment, "health_status": state, "service_type": service_type},
+        **{"environment": environment, "team": team, "health_status": state},
+        "service_type": service_type,
         **{"selector": selector, "q": search, "sort": sort},
     }
     get.list_of(AGENT, query, output, headers=not no_headers, limit=limit)
@@ -163,6 +165,24 @@ def approve(
     cpctl agents approve prod-eu-2
     """
     _decide("approve", name, None, options.ChangeOptions(message, dry_run, yes), output)
+
+
+@agents.command()
+def transfer(
+    name: Name,
+    team: Annotated[str, typer.Argument(metavar="[TEAM]", help="New owner. Default: the platform.")] = "",
+    *,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Transfer an agent to a team, or to the platform.
+
+    \b
+    cpctl agents transfer prod-eu-1 ml
+    """
+    _decide("transfer", name, {"team": team or None}, options.ChangeOptions(message, dry_run, yes), output)
 
 
 @agents.command()

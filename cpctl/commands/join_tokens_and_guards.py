@@ -75,13 +75,18 @@ def overrule(
 
 
 @join_tokens.command("list")
-def list_join_tokens(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+def list_join_tokens(
+    *,
+    team: options.Team = "",
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+) -> None:
     """List join tokens, without their secrets.
 
     \b
     cpctl agents join-tokens list
     """
-    get.list_of(JOIN_TOKEN, {}, output, headers=not no_headers)
+    get.list_of(JOIN_TOKEN, {"team": team}, output, headers=not no_headers)
 
 
 @join_tokens.command("create")
@@ -99,6 +104,7 @@ def create_join_token(
     may_take_over: Annotated[
         bool, typer.Option("--may-take-over", help="Allow agents to take over existing names.")
     ] = False,
+    team: Annotated[str, typer.Option(help="Team that owns the token and its agents.")] = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
@@ -113,6 +119,7 @@ def create_join_token(
         **{"name": name, "name_pattern": name_pattern, "environment": environment, "uses": uses},
         **{"expires_in_seconds": seconds, "service_types": service_type or []},
         **{"needs_approval": needs_approval, "may_take_over": may_take_over},
+        **({"team": team} if team else {}),
     }
     question = f"Create a join token for {uses} agents named {name_pattern}?"
     change_options.create_secret(JOIN_TOKEN, body, change, output, question=question)

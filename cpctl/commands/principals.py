@@ -1,9 +1,9 @@
-"""The commands `principals`, `tokens` and `roles`."""
+"""The commands `principals` and `tokens`."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,12 +11,10 @@ from cpctl.commands import change_options, get, options
 from cpctl.contexts import read_token
 from cpctl.kinds import kind_named
 from cpctl.output import Format
-from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
 principals = typer.Typer(help="List, create, disable and enable principals.", no_args_is_help=True)
 tokens = typer.Typer(help="List, create and revoke tokens.", no_args_is_help=True)
-roles = typer.Typer(help="List, grant and revoke roles.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 Only = Annotated[str, typer.Option("--principal", help="Filter by principal.")]
 
@@ -134,62 +132,6 @@ def revoke_token(
     change_options.delete_by_id(
         change_options.path_of(kind_named("tokens"), token),
         f"the token {token}",
-        change,
-        verb="Revoke",
-        done="revoked",
-    )
-
-
-@roles.command("list")
-def list_roles(
-    *, principal: Only = "", output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False
-) -> None:
-    """List role bindings.
-
-    \b
-    cpctl roles list --principal ci-billing
-    """
-    get.list_of(kind_named("role-bindings"), {"principal": principal}, output, headers=not no_headers)
-
-
-@roles.command("grant")
-def grant_role(
-    *,
-    principal: Name,
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="Role, such as viewer, editor or admin.")],
-    project: options.Project = "",
-    domain: options.Domain = "",
-    workflow: options.Workflow = "",
-    launch_plan: options.LaunchPlan = "",
-    dry_run: options.DryRun = False,
-    yes: options.Yes = False,
-    output: options.Output = Format.TABLE,
-) -> None:
-    """Grant a principal a role at a scope and below it.
-
-    \b
-    cpctl roles grant ci-billing editor -p billing -d production
-    """
-    scope = options.scope_of((project, domain, workflow, launch_plan))
-    change = options.ChangeOptions("", dry_run, yes)
-    question = f"Grant {principal} the role {role} at {scope_text(scope)}?"
-    body: dict[str, Any] = {"principal": principal, "role": role, "scope": scope}
-    change_options.create(kind_named("role-bindings"), body, change, output, question=question)
-
-
-@roles.command("revoke")
-def revoke_role(
-    binding: change_options.Id, *, dry_run: options.DryRun = False, yes: options.Yes = False
-) -> None:
-    """Revoke a role by the id of its binding.
-
-    \b
-    cpctl roles revoke 019a9f5e-7c00-7000-8000-000000000031
-    """
-    change = options.ChangeOptions("", dry_run, yes)
-    change_options.delete_by_id(
-        change_options.path_of(kind_named("role-bindings"), binding),
-        f"the role binding {binding}",
         change,
         verb="Revoke",
         done="revoked",

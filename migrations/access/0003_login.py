@@ -8,6 +8,25 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+# Open event streams check their caller again when the epoch moves: a session that is ended must end them too.
+# Expired sessions are deleted by the next login, and change nothing.
+ENDED_SESSIONS = """
+CREATE FUNCTION access_move_epoch_for_ended_session() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM ended WHERE principal_id IS NOT NULL AND expires_at > now()) THEN
+        UPDATE access_epoch SET epoch = gen_random_uuid() WHERE id = 1;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER ended_session_moves_epoch AFTER DELETE ON access_session
+    REFERENCING OLD TABLE AS ended FOR EACH STATEMENT EXECUTE FUNCTION access_move_epoch_for_ended_session();
+"""
+NO_ENDED_SESSIONS = """
+DROP TRIGGER ended_session_moves_epoch ON access_session;
+DROP FUNCTION access_move_epoch_for_ended_session();
+"""
+
+
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -123,4 +142,5 @@ class Migration(migrations.Migration):
             model_name='identity',
             constraint=models.UniqueConstraint(fields=('issuer', 'subject'), name='identity_is_unique'),
         ),
+        migrations.RunSQL(ENDED_SESSIONS, NO_ENDED_SESSIONS),
     ]

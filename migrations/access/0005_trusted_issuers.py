@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('access', '0004_oauth'),
+        ('access', '0007_scim'),
     ]
 
     operations = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.db.models import Count, F
-from django.db.models.functions import Now
 from prometheus_client import Counter, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from controlplane.database.clock import database_now
 from registry.agent_configs.models import AgentConfig, AgentConfigQuarantine, AgentConfigStatus, DataPlane
 from registry.agent_configs.part_models import AgentConfigPart
 from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
@@ -98,11 +98,12 @@ def _planes() -> Iterator[GaugeMetricFamily]:
     revision = GaugeMetricFamily("agentcfg_bundle_revision", "The active revision.", labels=["data_plane"])
     age = GaugeMetricFamily("agentcfg_bundle_age_seconds", "Age of the active bundle.", labels=["data_plane"])
     hold = GaugeMetricFamily("agentcfg_bundle_held", "1 while a bundle is held.", labels=["data_plane"])
-    for plane in DataPlane.objects.annotate(now=Now()).order_by("name"):
+    now = database_now()
+    for plane in DataPlane.objects.order_by("name"):
         revision.add_metric([plane.name], plane.active_revision)
         hold.add_metric([plane.name], int(plane.held is not None))
         if plane.activated_at:
-            age.add_metric([plane.name], (plane.now - plane.activated_at).total_seconds())
+            age.add_metric([plane.name], (now - plane.activated_at).total_seconds())
     yield from (revision, age, hold, _parts())
     acks = GaugeMetricFamily(
         "agentcfg_data_plane_acks", "Data planes by last acknowledgement.", labels=["state"]

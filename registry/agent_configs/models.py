@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.access.team_models import Team
+from controlplane.database.owned import OwnedQuerySet
+from controlplane.identity.roles import Action
 from controlplane.ids import uuid7
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.documents.published import ClaimKind, DocumentId
@@ -18,16 +22,8 @@ DIALECTS = [(dialect.value, dialect.value) for dialect in Dialect]
 _SOURCES = ("api", "folder", "kubernetes")
 
 
-class PublishingTeam(models.Model):
-    """A team's publishers. A team without a row has only administrators as publishers."""
-
-    name = models.CharField(primary_key=True, max_length=NAME_LENGTH)
-    organisation = models.CharField(max_length=NAME_LENGTH, blank=True, default="")
-    publishers: Any = models.JSONField(default=list)
-    version = models.IntegerField(default=1)
-
-    def __str__(self) -> str:
-        return self.name
+class DataPlaneQuerySet(OwnedQuerySet["DataPlane"]):
+    read_action = Action.AGENT_CONFIG_READ
 
 
 class AgentConfig(models.Model):
@@ -136,6 +132,8 @@ class DataPlane(models.Model):
     """A Flyte installation that reads one configuration: its spec and its progress."""
 
     name = models.CharField(primary_key=True, max_length=NAME_LENGTH)
+    # The owner; None for the platform.
+    team = models.ForeignKey(Team, null=True, on_delete=models.PROTECT, related_name="data_planes")
     version = models.IntegerField(default=1)
     dialect = models.CharField(max_length=16, choices=DIALECTS, default=Dialect.AGENT.value)
     release = models.CharField(max_length=32)
@@ -168,8 +166,16 @@ class DataPlane(models.Model):
     # The revision for whose missing acknowledgement an alert was raised.
     alerted_revision = models.IntegerField(default=0)
 
+    objects = DataPlaneQuerySet.as_manager()
+
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def bundle_owner_id(self) -> UUID | None:
+        """The team that may read events about bundles: the owner, if it gets documents of no other team."""
+        is_own = self.team is not None and self.teams == [self.team.slug]
+        return self.team_id if is_own else None
 
 
 class AgentConfigBundle(models.Model):

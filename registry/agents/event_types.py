@@ -46,4 +46,11 @@ AGENT_LEASE_CHANGED = register(
     **_AGENT,
     lease_seconds=INTEGER_OR_NULL,
 )
+# Two events, so that each team learns of its side alone.
+AGENT_GIVEN_AWAY = register(
+    "agent.given_away", "An agent moved to another team, or to the platform.", **_AGENT
+)
+AGENT_TAKEN_OVER = register(
+    "agent.taken_over", "An agent of another team, or of the platform, moved here.", **_AGENT
+)
 AGENT_ROTATED = register("agent.rotated", "An agent's credential was rotated.", **_AGENT)

@@ -8,6 +8,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.access.team_models import Team
 from controlplane.ids import uuid7
 from registry.agents.querysets import AgentQuerySet
 from registry.agents.states import Cost, State
@@ -47,6 +48,8 @@ class Agent(models.Model):
     drain_until = models.DateTimeField(null=True)
     # No foreign key: an agent outlives the principal that registered it.
     registered_by = models.UUIDField(null=True)
+    # The team that owns it; NULL: the platform. A trigger ends its permits when this changes.
+    team = models.ForeignKey(Team, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now())
 
@@ -69,6 +72,9 @@ class Agent(models.Model):
             GinIndex(fields=["labels"], opclasses=["jsonb_path_ops"], name="agent_by_label"),
             GinIndex(fields=["service_types"], opclasses=["jsonb_path_ops"], name="agent_by_service"),
             GinIndex(fields=["name"], opclasses=["gin_trgm_ops"], name="agent_by_part_of_name"),
+            models.Index(
+                fields=["team", "name"], name="agent_by_team", condition=models.Q(team__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:

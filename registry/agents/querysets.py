@@ -9,11 +9,13 @@ from django.db import models
 from django.db.models import ExpressionWrapper, Q, Value
 from django.db.models.functions import Coalesce, Now
 
+from controlplane.database.owned import OwnedQuerySet
+from controlplane.identity.roles import Action
 from registry.agents.liveness import LATE_AFTER_INTERVALS, LEASE_INTERVALS
 from registry.agents.states import LIVE
 
 if TYPE_CHECKING:
-    from registry.agents.models import Agent
+    from registry.agents.models import Agent  # noqa: F401  (named in quotes below)
 
 
 def late(interval: timedelta) -> Q:
@@ -29,8 +31,12 @@ def late(interval: timedelta) -> Q:
     )
 
 
-class AgentQuerySet(models.QuerySet["Agent"]):
+class AgentQuerySet(OwnedQuerySet["Agent"]):
+    read_action = Action.AGENT_READ
+
     def shown(self) -> AgentQuerySet:
-        """Add lease, environment, report, and the database's time as `now`, in one query."""
-        agents: AgentQuerySet = self.select_related("lease__environment", "report").annotate(now=Now())
+        """Add team, lease, environment, report, and the database's time as `now`, in one query."""
+        agents: AgentQuerySet = self.select_related("lease__environment", "report", "team").annotate(
+            now=Now()
+        )
         return agents

@@ -31,6 +31,9 @@ class NamedAgent(Protocol):
     @property
     def environment(self) -> str: ...
 
+    @property
+    def team_id(self) -> UUID | None: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Transition:
@@ -45,13 +48,12 @@ class Transition:
 
 def transition_entry(agent: NamedAgent, old: str, reason: str) -> dict[str, Any]:
     """Return the data of a transition's event."""
-    return {
-        "agent_id": str(agent.id),
-        "name": agent.name,
-        "environment": agent.environment,
-        "from": old,
-        "reason": reason,
-    }
+    return {**agent_facts(agent), "from": old, "reason": reason}
+
+
+def agent_facts(agent: NamedAgent) -> dict[str, Any]:
+    """Return the members that all events of an agent have."""
+    return {"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment}
 
 
 def move(agent: Agent, new: State, *, reason: str, actor: str, request_id: str = "") -> bool:
@@ -76,6 +78,7 @@ def move(agent: Agent, new: State, *, reason: str, actor: str, request_id: str =
         data=transition_entry(agent, old.value, reason),
         actor=actor,
         request_id=request_id,
+        team_id=agent.team_id,
     )
     return True
 
@@ -117,6 +120,7 @@ def _event(transition: Transition) -> log.Entry:
         transition_entry(agent, agent.state, transition.reason),
         transition.actor,
         request_id=transition.request_id,
+        team_id=agent.team_id,
     )
 
 
@@ -142,5 +146,6 @@ def record_change(agent: Agent, *, before: dict[str, Any], after: dict[str, Any]
         actor=actor,
         before=before,
         after=after,
-        data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
+        data=agent_facts(agent),
+        team_id=agent.team_id,
     )

@@ -12,15 +12,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutation
+from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.states import State
 from registry.environments.evidence import WHOLE_FLEET
 from registry.environments.fleet_guard import GuardMode
 from registry.environments.guarding import is_engaged, set_guard_mode
 from registry.environments.models import Environment
+from registry.environments.visible import conceal_other_teams, visible_environments
 from registry.listing import counts
 
 _NONE = "none"
@@ -108,11 +110,13 @@ class FleetGuards(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = FleetGuardQuery.parse(request)
-        rows = Environment.objects.all()
+        caller = caller_of(request)
+        rows = visible_environments(caller)
         if "engaged" in query:
             rows = rows.filter(guard_engaged_at__isnull=not query["engaged"])
         page = paginate(request, rows, order=("name",), query=query)
-        counts = guard_counts()
+        conceal_other_teams(page.items, caller)
+        counts = guard_counts(caller)
         return page_response(
             request, page, lambda environment: _show(environment, counts.get(environment.name, {}))
         )
@@ -142,18 +146,21 @@ class FleetGuardRuling(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         body = parse_body(FleetGuardRulingWrite, request)
+        # A guard protects the agents of all teams.
+        caller_of(request).require(Action.AGENT_WRITE)
         environment = set_guard_mode(
             body["environment"],
             None if body["ruling"] == _NONE else GuardMode(body["ruling"]),
             duration=timedelta(seconds=body["seconds"]),
             actor=actor_of(request, query["change_message"]),
         )
-        return Response(_show(environment, guard_counts().get(environment.name, {})))
+        guards = guard_counts(caller_of(request))
+        return Response(_show(environment, guards.get(environment.name, {})))
 
 
-def guard_counts() -> dict[str, dict[State, int]]:
-    """Return counts of agents by guard and state; the guard of the whole fleet covers all agents."""
-    by_environment = counts.agent_counts()
+def guard_counts(caller: Caller) -> dict[str, dict[State, int]]:
+    """Return counts of the caller's agents by guard and state; that of the whole fleet covers all."""
+    by_environment = counts.agent_counts(caller)
     return {**by_environment, WHOLE_FLEET: counts.total(by_environment)}
 
 

@@ -10,11 +10,13 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from controlplane.access import audit
-from controlplane.errors import FieldError, InvalidRequest, UnknownAgent
+from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.actors import Actor
 from registry.agents.event_types import AGENT_LEASE_CHANGED
 from registry.agents.liveness import LivenessPolicy, whole_seconds
+from registry.agents.lookup import unknown_agent
 from registry.agents.models import Agent, Lease
+from registry.agents.transitions import agent_facts
 from registry.environments.event_types import ENVIRONMENT_LEASE_CHANGED
 from registry.environments.evidence import WHOLE_FLEET
 from registry.environments.guarding import environment_id_of
@@ -31,7 +33,7 @@ def set_agent_lease(
     _check_lease(lease_seconds, policy)
     lease = Lease.objects.select_for_update().filter(agent_id=agent_id).first()
     if lease is None:
-        raise UnknownAgent(f"There is no agent {agent_id}.")
+        raise unknown_agent(agent_id)
     before, agent = lease.lease_seconds, Agent.objects.get(id=agent_id)
     if lease_seconds != before:
         Lease.objects.filter(agent_id=agent_id).update(lease_seconds=lease_seconds)
@@ -43,12 +45,8 @@ def set_agent_lease(
             actor=actor,
             before={"lease_seconds": before},
             after={"lease_seconds": lease_seconds},
-            data={
-                "agent_id": str(agent_id),
-                "name": agent.name,
-                "environment": agent.environment,
-                "lease_seconds": lease_seconds,
-            },
+            data={**agent_facts(agent), "lease_seconds": lease_seconds},
+            team_id=agent.team_id,
         )
     return Agent.objects.shown().get(id=agent_id)
 

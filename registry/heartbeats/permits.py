@@ -1,21 +1,24 @@
 """Permits: the lease stores the token whose heartbeats need no further authentication.
 
-Triggers clear a permit in the transaction that revokes the token, disables its principal or removes a role
-(migrations/registry). Granting a permit locks those rows, so that neither misses the other.
+Triggers clear a permit in the transaction that revokes the token, disables its principal, removes or changes
+a role or membership, or moves the agent to another team (migrations/registry). Granting a permit locks those
+rows, so that neither misses the other.
 """
 
 from __future__ import annotations
 
-from uuid import UUID
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from controlplane.access.models import Principal, RoleBinding, Token
+from controlplane.access.authentication import build_caller, lock_bindings
+from controlplane.access.models import Principal, Token
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.models import Agent, Lease
+from registry.agents.rights import agent_rights
 
 
 @transaction.atomic
@@ -29,25 +32,29 @@ def give_permit(agent: Agent, token: Token) -> None:
         .select_for_update(no_key=True)
         .first()
     )
-    if valid_token is None or not _may_beat(valid_token.principal_id, agent):
+    caller = None if valid_token is None else _lock_caller(valid_token)
+    if valid_token is None or caller is None:
         return
-    Lease.objects.filter(agent=agent).update(
-        token_digest=valid_token.digest, token_expires_at=valid_token.expires_at
+    # Its owner cannot change while its lease is locked.
+    list(Lease.objects.select_for_update(of=("self",)).filter(agent_id=agent.id).values_list("agent_id"))
+    current_agent = Agent.objects.filter(id=agent.id).first()
+    if current_agent is None or not agent_rights(caller, Action.AGENT_HEARTBEAT).allow(current_agent):
+        return
+    Lease.objects.filter(agent_id=agent.id).update(
+        token_digest=valid_token.digest, token_expires_at=_end(valid_token, caller)
     )
 
 
-def may_beat_for(caller: Caller, agent: Agent) -> bool:
-    """Return whether the caller may send the agent's heartbeats: it registered it, or may write agents."""
-    return agent.registered_by == caller.principal_id or caller.verdict(Action.AGENT_WRITE).allowed
+def _end(token: Token, caller: Caller) -> datetime | None:
+    """Return when the token or the first of its roles expires."""
+    ends = (token.expires_at, caller.grants_end_at)
+    return min((end for end in ends if end is not None), default=None)
 
 
-def _may_beat(principal_id: UUID, agent: Agent) -> bool:
-    principal = (
-        Principal.objects.select_for_update(no_key=True).filter(id=principal_id, is_active=True).first()
-    )
+def _lock_caller(token: Token) -> Caller | None:
+    """Lock the principal of the token with all that gives it roles; None if it is disabled."""
+    principals = Principal.objects.select_for_update(no_key=True)
+    principal = principals.filter(id=token.principal_id, is_active=True).first()
     if principal is None:
-        return False
-    bindings = RoleBinding.objects.select_for_update(no_key=True).filter(principal_id=principal_id)
-    grants = tuple(binding.grant for binding in bindings)
-    caller = Caller(principal.id, principal.name, principal.kind, grants)
-    return caller.verdict(Action.AGENT_HEARTBEAT).allowed and may_beat_for(caller, agent)
+        return None
+    return build_caller(principal, lock_bindings(principal.id), token.scopes)

@@ -19,6 +19,7 @@ from registry.agents.flap_damping import FlapRecord, judge_return
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
 from registry.agents.policies import damping_policy
+from registry.agents.rights import AgentRights
 from registry.agents.states import State, after_heartbeat
 from registry.agents.transitions import move
 from registry.heartbeats.renew import HeartbeatRow, Renewal, renew_decided
@@ -45,7 +46,7 @@ def record_heartbeat(
     heartbeat: Heartbeat,
     *,
     actor: Actor,
-    any_agent: bool,
+    rights: AgentRights,
     policy: LivenessPolicy,
     congestion_lag: int,
 ) -> Agent:
@@ -53,7 +54,7 @@ def record_heartbeat(
 
     Raises UnknownAgent, AgentRetired, and DuplicateInstance for a process that does not hold the name.
     """
-    options = _Options(actor, any_agent, policy, congestion_lag)
+    options = _Options(actor, rights, policy, congestion_lag)
     try:
         agent = _record(agent_id, heartbeat, options)
     except DuplicateInstance as error:
@@ -70,7 +71,7 @@ def record_heartbeat(
 @dataclass(frozen=True, slots=True)
 class _Options:
     actor: Actor
-    any_agent: bool
+    rights: AgentRights
     policy: LivenessPolicy
     congestion_lag: int
 
@@ -80,7 +81,9 @@ def _record(agent_id: UUID, heartbeat: Heartbeat, options: _Options) -> Agent:
     """Record it. The lease's row is locked first, here and in the sweep: its holder decides the state."""
     lease = _locked_lease(agent_id)
     agent = lease.agent
-    if not options.any_agent and agent.registered_by != options.actor.principal_id:
+    if not options.rights.show(agent):
+        raise _unknown()
+    if not options.rights.allow(agent):
         raise PermissionDenied(
             "The agent was registered with a different token. Send heartbeats with that token."
         )
@@ -116,11 +119,15 @@ def _apply_state(agent: Agent, heartbeat: Heartbeat, options: _Options) -> None:
     move(agent, new, reason=reason, actor=options.actor.name, request_id=options.actor.request_id)
 
 
+def _unknown() -> UnknownAgent:
+    return UnknownAgent("There is no agent with this id. Register it again: POST /api/v1/agents.")
+
+
 def _locked_lease(agent_id: UUID) -> Lease:
     leases = Lease.objects.select_for_update(of=("self",)).select_related("environment").annotate(now=Now())
     lease = leases.filter(agent_id=agent_id).first()
     if lease is None:
-        raise UnknownAgent("There is no agent with this id. Register it again: POST /api/v1/agents.")
+        raise _unknown()
     # In a second query: joined to the lock, it would be as before the wait for a concurrent sweep.
     lease.agent = Agent.objects.get(id=agent_id)
     lease.agent.lease = lease

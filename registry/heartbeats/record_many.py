@@ -9,6 +9,7 @@ from uuid import UUID
 from controlplane.errors import ControlplaneError
 from controlplane.identity.actors import Actor
 from registry.agents.liveness import LivenessPolicy
+from registry.agents.rights import AgentRights
 from registry.agents.states import after_heartbeat
 from registry.heartbeats.record import Heartbeat, record_heartbeat, renewal_of
 from registry.heartbeats.renew import HeartbeatRow, Renewal, renew_usual
@@ -18,13 +19,13 @@ def record_heartbeats(
     heartbeats: Mapping[UUID, Heartbeat],
     *,
     actor: Actor,
-    any_agent: bool,
+    rights: AgentRights,
     policy: LivenessPolicy,
     congestion_lag: int,
 ) -> dict[UUID, Renewal | ControlplaneError]:
     """Record each as `record_heartbeat` does. The error of one agent does not affect the others."""
     rows = [_row(agent_id, heartbeats[agent_id], congestion_lag) for agent_id in sorted(heartbeats)]
-    renewals = renew_usual(rows, policy, any_agent=any_agent, principal_id=actor.principal_id)
+    renewals = renew_usual(rows, policy, rights)
     results: dict[UUID, Renewal | ControlplaneError] = {renewal.agent_id: renewal for renewal in renewals}
     for agent_id, heartbeat in heartbeats.items():
         if agent_id in results:
@@ -33,7 +34,7 @@ def record_heartbeats(
             agent_id,
             heartbeat,
             actor=actor,
-            any_agent=any_agent,
+            rights=rights,
             policy=policy,
             congestion_lag=congestion_lag,
         )

@@ -15,6 +15,7 @@ from controlplane.access.models import Token
 from registry.agents.flap_damping import DampingPolicy, FlapRecord, judge_return
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
+from registry.agents.rights import ANY_AGENT
 from registry.agents.states import SILENT, State
 from registry.agents.transitions import Transition, move_many
 from registry.heartbeats.record import reason_of
@@ -60,10 +61,7 @@ def recover_agents(candidates: Sequence[RecoveringAgent], policy: RecoveryPolicy
         return [None] * len(candidates)
     move_many(_transitions(recovered, by_agent, policy.congestion_lag))
     rows = [by_agent[agent_id].heartbeat for agent_id in recovered]
-    renewals = {
-        renewal.agent_id: renewal
-        for renewal in renew_usual(rows, policy.liveness, any_agent=True, principal_id=None)
-    }
+    renewals = {renewal.agent_id: renewal for renewal in renew_usual(rows, policy.liveness, ANY_AGENT)}
     return [
         renewals.get(candidate.agent_id) if by_agent[candidate.agent_id] is candidate else None
         for candidate in candidates

@@ -15,6 +15,7 @@ from django.db import connection
 
 from controlplane.database.bulk import recordset
 from registry.agents.liveness import LivenessPolicy
+from registry.agents.rights import ANY_AGENT, AgentRights
 from registry.agents.states import State
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -47,20 +48,25 @@ class Renewal:
     configuration_etag: str
 
 
-def renew_usual(
-    rows: Sequence[HeartbeatRow], policy: LivenessPolicy, *, any_agent: bool, principal_id: UUID | None
-) -> list[Renewal]:
-    """Renew the leases of agents whose state, report and process equal those of their rows.
-
-    any_agent: False renews only agents that this principal registered.
-    """
-    return _renew(rows, policy, {"decided": False, "any_agent": any_agent, "principal": principal_id})
+def renew_usual(rows: Sequence[HeartbeatRow], policy: LivenessPolicy, rights: AgentRights) -> list[Renewal]:
+    """Renew the leases of allowed agents whose state, report and process equal those of their rows."""
+    return _renew(rows, policy, {"decided": False, **_rights_parameters(rights)})
 
 
 def renew_decided(row: HeartbeatRow, policy: LivenessPolicy) -> Renewal:
     """Renew one lease unconditionally. Needs a transaction that has locked the lease's row."""
-    (renewal,) = _renew([row], policy, {"decided": True, "any_agent": True, "principal": None})
+    (renewal,) = _renew([row], policy, {"decided": True, **_rights_parameters(ANY_AGENT)})
     return renewal
+
+
+def _rights_parameters(rights: AgentRights) -> dict[str, Any]:
+    return {
+        "any_agent": rights.every.everything,
+        "any_of_teams": list(rights.every.team_ids),
+        "own_agent": rights.own.everything,
+        "own_of_teams": list(rights.own.team_ids),
+        "principal": rights.principal_id,
+    }
 
 
 def _renew(rows: Sequence[HeartbeatRow], policy: LivenessPolicy, conditions: dict[str, Any]) -> list[Renewal]:
@@ -130,7 +136,10 @@ _RENEW_BY_CURSOR = _RENEW.format(
 ) AS heartbeat""",
     condition=f"""(%(decided)s OR {_IS_USUAL}
     AND (%(any_agent)s OR EXISTS (
-        SELECT FROM registry_agent WHERE id = lease.agent_id AND registered_by = %(principal)s
+        SELECT FROM registry_agent WHERE id = lease.agent_id AND (
+            team_id = ANY(%(any_of_teams)s::uuid[])
+            OR registered_by = %(principal)s AND (%(own_agent)s OR team_id = ANY(%(own_of_teams)s::uuid[]))
+        )
     )))""",
 )
 # Authentication and renewal in one: a row with any difference is skipped, and Django finds out why.

@@ -9,6 +9,8 @@ from django.db import transaction
 from controlplane.access import audit, issue_tokens, principals, role_bindings
 from controlplane.access import tokens as secrets
 from controlplane.access.models import Principal, PrincipalKind, Token
+from controlplane.access.role_bindings import BindingTerms
+from controlplane.access.team_models import Team
 from controlplane.errors import Conflict, NameTaken
 from controlplane.identity.actors import Actor
 from controlplane.identity.roles import Role
@@ -16,6 +18,7 @@ from controlplane.ids import uuid7
 from controlplane.scopes import Scope
 from registry.agents.event_types import AGENT_ROTATED
 from registry.agents.models import Agent, Lease
+from registry.agents.transitions import agent_facts
 from registry.joining.models import SubjectAgent
 
 # Prefix of principals that belong to one agent.
@@ -55,23 +58,29 @@ def own_principal(agent: Agent) -> Principal | None:
     return Principal.objects.filter(id=agent.registered_by, name__startswith=OWN_PREFIX).first()
 
 
-def create_principal(actor: Actor) -> Principal:
-    """Create a principal, which inherits nothing from a former agent of this name."""
+def create_principal(actor: Actor, team: Team | None) -> Principal:
+    """Create a principal, which inherits nothing from a former agent of this name.
+
+    team: its role is limited to this team's agents.
+    """
     principal = principals.create_principal(
         f"{OWN_PREFIX}{uuid7().hex}", kind=PrincipalKind.AGENT, actor=actor
     )
-    role_bindings.bind_role(principal, Role.AGENT, Scope(), actor=actor)
+    terms = BindingTerms(owned_by=team)
+    role_bindings.bind_role(principal, Role.AGENT, Scope(), actor=actor, terms=terms)
     return principal
 
 
 def replace_credential(agent: Agent, principal: Principal, actor: Actor) -> None:
-    """Make this the agent's principal, and disable the former one."""
+    """Make this the agent's principal, and disable the former one. Raises Conflict if its owner changed."""
     former_principal = own_principal(agent)
     if former_principal is not None:
         principals.set_active(former_principal.name, is_active=False, actor=actor)
     # A takeover needs no agreement of the process that holds the name.
     Lease.objects.filter(agent=agent).update(instance_uuid=None)
-    Agent.objects.filter(id=agent.id).update(registered_by=principal.id)
+    same_owner = Agent.objects.filter(id=agent.id, team=agent.team)
+    if not same_owner.update(registered_by=principal.id):
+        raise Conflict("The agent of this name was transferred or removed at the same time. Join again.")
     _record_rotation(agent, actor)
 
 
@@ -96,5 +105,6 @@ def _record_rotation(agent: Agent, actor: Actor) -> None:
         actor=actor,
         before=None,
         after=None,
-        data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
+        data=agent_facts(agent),
+        team_id=agent.team_id,
     )

@@ -25,13 +25,15 @@ from registry.task_types.models import ServedTaskType
 class NewAgent:
     """An agent to insert.
 
-    actor: who registers the agent, and owns it. token_digest: of the token that may send its heartbeats.
+    actor: who registers the agent. token_digest: of the token that may send its heartbeats. team_id: of the
+    team that owns the agent; None for the platform.
     """
 
     registration: Registration
     actor: Actor
     initial: State = State.READY
     token_digest: bytes | None = None
+    team_id: UUID | None = None
     id: UUID = field(default_factory=uuid7)
 
 
@@ -59,7 +61,14 @@ def audit_entry(new_agent: NewAgent) -> AuditEntry:
     data = {"agent_id": str(new_agent.id), "name": registration.name, "environment": registration.environment}
     return AuditEntry(
         "agent",
-        Mutation(AGENT_REGISTERED, str(new_agent.id), None, registration.facts(), data),
+        Mutation(
+            AGENT_REGISTERED,
+            str(new_agent.id),
+            None,
+            registration.facts(),
+            data,
+            team_id=new_agent.team_id,
+        ),
         new_agent.actor,
     )
 
@@ -92,6 +101,7 @@ def _row(new_agent: NewAgent) -> dict[str, Any]:
         "registered_by": new_agent.actor.principal_id,
         "token_digest": new_agent.token_digest.hex() if new_agent.token_digest else None,
         "instance_uuid": new_agent.registration.instance_uuid,
+        "team_id": new_agent.team_id,
     }
 
 
@@ -101,15 +111,15 @@ WITH new_agent AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(rows)s) AS new_agent (
         id uuid, name text, environment text, service_types jsonb, task_types jsonb, cost text,
         topic_name text, resources_available jsonb, labels jsonb, capacity integer, state text,
-        state_reason text, registered_by uuid, token_digest text, instance_uuid uuid
+        state_reason text, registered_by uuid, token_digest text, instance_uuid uuid, team_id uuid
     )
 ), inserted AS (
     INSERT INTO registry_agent (
         id, name, environment, service_types, task_types, cost, topic_name, resources_available, labels,
-        capacity, state, state_reason, registered_by
+        capacity, state, state_reason, registered_by, team_id
     )
     SELECT id, name, environment, service_types, task_types, cost, topic_name, resources_available, labels,
-        capacity, state, state_reason, registered_by
+        capacity, state, state_reason, registered_by, team_id
     FROM new_agent
     ON CONFLICT DO NOTHING
     RETURNING id, environment, state

@@ -18,6 +18,7 @@ from controlplane.identity.actors import Actor
 from controlplane.ids import uuid7
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
+from registry.agents.rights import AgentRights
 from registry.agents.states import State
 from registry.joining.credentials import (
     OWN_PREFIX,
@@ -148,9 +149,11 @@ def _record_keys(
 
 def _candidate(request: JoinRequest, token: JoinToken) -> tuple[NewAgent, Enrolment]:
     """Return the agent and its new principal, which inherits nothing from a former agent of this name."""
-    enrolment = Enrolment(f"{OWN_PREFIX}{uuid7().hex}", token_actor(token, request.request_id))
+    name, actor = f"{OWN_PREFIX}{uuid7().hex}", token_actor(token, request.request_id)
+    enrolment = Enrolment(name, actor, token.team)
     actor = Actor(enrolment.id, enrolment.name, request.request_id)
-    return NewAgent(request.registration, actor, _initial_state(token), enrolment.digest), enrolment
+    state, digest = _initial_state(token), enrolment.digest
+    return NewAgent(request.registration, actor, state, digest, token.team_id), enrolment
 
 
 def token_actor(token: JoinToken, request_id: str) -> Actor:
@@ -193,7 +196,7 @@ def repeat_join(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) 
     """Repeat a join whose response was lost; None if this is not a repetition."""
     agent = find_earlier_agent(token, request.repeat) if request.repeat else None
     principal = own_principal(agent) if agent else None
-    if principal is None:
+    if agent is None or principal is None:
         return None
     actor = token_actor(token, request.request_id)
     revoke_tokens(principal, actor)
@@ -201,7 +204,7 @@ def repeat_join(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) 
     # The first credential is unused, so no process holds the name.
     Lease.objects.filter(agent=agent).update(instance_uuid=None)
     agent_actor = Actor(principal.id, principal.name, request.request_id)
-    registered_agent, _ = register(request.registration, actor=agent_actor, any_agent=False, policy=policy)
+    registered_agent, _ = register_own(request.registration, agent_actor, policy, agent.team_id)
     return JoinResult(registered_agent, secret, True, repeated=True, expires_at=request.expires_at)
 
 
@@ -211,23 +214,37 @@ def join_individually(token: JoinToken, request: JoinRequest, policy: LivenessPo
     if not spend_uses(token):
         raise NotAuthenticated("This join token is used up, expired or revoked. Request a new one.")
     actor = token_actor(token, request_id)
-    existing_agent = Agent.objects.filter(name=registration.name).first()
-    if existing_agent is not None and not token.may_take_over:
-        raise NameTaken(
-            f"An agent named {registration.name!r} already exists. It can be replaced only with a "
-            "join token that has may_take_over."
-        )
-    principal = create_principal(actor)
+    existing_agent = Agent.objects.select_related("team").filter(name=registration.name).first()
+    if existing_agent is not None:
+        _check_takeover(existing_agent, token)
+    # An agent that a token of the platform replaces stays in its team.
+    team = existing_agent.team if existing_agent else token.team
+    principal = create_principal(actor, team)
     if existing_agent is not None:
         replace_credential(existing_agent, principal, actor)
     record_admissions([(principal.id, registration, token)])
     if request.repeat is not None:
         record_joins([(token, request.repeat, principal.id)])
     secret = create_credential(principal, actor, request.expires_at)
-    agent, created = register(
-        registration,
-        actor=Actor(principal.id, principal.name, request_id),
-        any_agent=False,
-        policy=policy,
-    )
+    agent_actor = Actor(principal.id, principal.name, request_id)
+    agent, created = register_own(registration, agent_actor, policy, team.id if team else None)
     return JoinResult(agent, secret, created, expires_at=request.expires_at)
+
+
+def register_own(
+    registration: Registration, actor: Actor, policy: LivenessPolicy, team_id: UUID | None
+) -> tuple[Agent, bool]:
+    """Register an agent with its own principal. team_id: of a new agent."""
+    rights = AgentRights(actor.principal_id)
+    return register(registration, actor=actor, rights=rights, policy=policy, team_id=team_id)
+
+
+def _check_takeover(agent: Agent, token: JoinToken) -> None:
+    """Raise NameTaken unless the token may replace the agent."""
+    if token.team_id is not None and agent.team_id != token.team_id:
+        raise NameTaken(f"The name {agent.name!r} belongs to another agent. Choose another name.")
+    if not token.may_take_over:
+        raise NameTaken(
+            f"An agent named {agent.name!r} already exists. It can be replaced only with a join token that "
+            "has may_take_over."
+        )

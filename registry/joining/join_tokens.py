@@ -9,18 +9,22 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.access import audit, tokens
 from controlplane.access.issue_tokens import check_within
 from controlplane.access.issuer_models import TrustedIssuer
 from controlplane.access.models import AuditRecord
+from controlplane.access.role_bindings import check_may_grant
+from controlplane.access.team_models import Team
 from controlplane.errors import FieldError, InvalidRequest, NotAuthenticated, UnknownJoinToken
 from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action, Grant, Role
 from registry.joining.event_types import JOIN_TOKEN_CREATED, JOIN_TOKEN_REFUSED, JOIN_TOKEN_REVOKED
 from registry.joining.issuer_rules import IssuerRule, show_issuer_rule
-from registry.joining.models import JoinToken
+from registry.joining.models import JoinToken, JoinTokenQuerySet
 from registry.joining.terms import JoinTerms
 
 _REPEAT_INTERVAL = timedelta(minutes=1)
@@ -31,7 +35,8 @@ _MAX_RECENT_RECORDS = 20
 class JoinTokenSpec:
     """A join token to create.
 
-    uses: how many agents can join with it. may_take_over: an agent can replace another one of its name.
+    uses: how many agents can join with it. may_take_over: an agent can replace another one of its name, of
+    the same team if the token has one. team: owns the token and the agents that join with it.
     issuer_rule: whose tokens agents send in its place; the join token then has no secret.
     """
 
@@ -40,7 +45,30 @@ class JoinTokenSpec:
     uses: int = 1
     needs_approval: bool = False
     may_take_over: bool = False
+    team: Team | None = None
     issuer_rule: IssuerRule | None = None
+
+
+def readable_join_tokens(caller: Caller) -> JoinTokenQuerySet:
+    """Return the join tokens that the caller may read. Raises PermissionDenied without any right to."""
+    caller.require_for_some_owner(Action.ACCESS_READ)
+    rows: JoinTokenQuerySet = JoinToken.objects.within(caller).select_related("team")
+    return rows
+
+
+def check_may_create(caller: Caller, team: Team | None) -> None:
+    """Raise PermissionDenied unless the caller may give agents the role that the join token gives them."""
+    check_may_grant(caller, Grant(Role.AGENT, team=team.ref if team else None))
+
+
+def lock_join_token(caller: Caller, token_id: UUID) -> JoinToken:
+    """Lock a join token that the caller may revoke. Raises UnknownJoinToken, PermissionDenied."""
+    rows = JoinToken.objects.within(caller).select_related("team").select_for_update(of=("self",))
+    token = rows.filter(id=token_id).first()
+    if token is None:
+        raise UnknownJoinToken("This join token does not exist or is already revoked.")
+    caller.require(Action.ACCESS_WRITE, owner=token.team_id)
+    return token
 
 
 @transaction.atomic
@@ -70,6 +98,7 @@ def create_join_token(
         created_by=actor.name,
         expires_at=spec.expires_at,
         issuer_id=issuer_id,
+        team=spec.team,
         issuer_rule=show_issuer_rule(spec.issuer_rule) if spec.issuer_rule else None,
     )
     token.refresh_from_db()
@@ -110,7 +139,7 @@ def find_join_token(secret: str, *, repeats: bool = False) -> JoinToken:
     """
     if not (secret.startswith(tokens.Prefix.JOIN) and tokens.looks_like_token(secret)):
         raise NotAuthenticated("Joining requires a join token: Authorization: Bearer cp_joi_…")
-    token = JoinToken.objects.filter(digest=tokens.digest(secret)).annotate(now=Now()).first()
+    token = _with_digest(secret).select_related("team").annotate(now=Now()).first()
     if token is None:
         raise NotAuthenticated("Unknown join token. It may belong to another installation.")
     if token.revoked_at is not None:
@@ -124,9 +153,13 @@ def find_join_token(secret: str, *, repeats: bool = False) -> JoinToken:
     return token
 
 
+def _with_digest(secret: str) -> QuerySet[JoinToken]:
+    return JoinToken.objects.filter(digest=tokens.digest(secret))
+
+
 def valid_join_tokens(digests: Iterable[bytes]) -> dict[bytes, JoinToken]:
     """Return the valid join tokens among these digests, by digest."""
-    join_tokens = JoinToken.objects.filter(
+    join_tokens = JoinToken.objects.select_related("team").filter(
         digest__in=digests, uses_left__gt=0, revoked_at=None, expires_at__gt=Now()
     )
     return {bytes(token.digest): token for token in join_tokens}
@@ -148,7 +181,7 @@ def record_refusal(secret: str, reason: str, *, request_id: str) -> None:
     Unknown secrets are not recorded, nor is the same reason again within a minute. Otherwise anybody, and
     every agent that retries, could fill the log.
     """
-    token = JoinToken.objects.filter(digest=tokens.digest(secret)).first()
+    token = _with_digest(secret).first()
     if token is not None and reason not in _recent_reasons(token):
         actor = Actor(None, f"join token {token.name}"[:63], request_id, reason)
         _record(JOIN_TOKEN_REFUSED, token, actor, {"reason": reason}, before=None, after=None)
@@ -175,7 +208,10 @@ def _token_facts(token: JoinToken) -> dict[str, Any]:
         "may_take_over",
         "issuer_rule",
     )
-    return {name: getattr(token, name) for name in names} | {"expires_at": token.expires_at.isoformat()}
+    owner = {"team": token.team.slug if token.team else None}
+    return (
+        {name: getattr(token, name) for name in names} | owner | {"expires_at": token.expires_at.isoformat()}
+    )
 
 
 def _record(
@@ -191,5 +227,6 @@ def _record(
         str(token.id),
         actor=actor,
         data={"join_token_id": str(token.id), "name": token.name, **(extra_data or {})},
+        team_id=token.team_id,
         **change,
     )

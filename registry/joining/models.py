@@ -7,6 +7,9 @@ from typing import Any
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.access.team_models import Team
+from controlplane.database.owned import OwnedQuerySet
+from controlplane.identity.roles import Action
 from controlplane.ids import uuid7
 
 
@@ -24,6 +27,10 @@ class Admission(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class JoinTokenQuerySet(OwnedQuerySet["JoinToken"]):
+    read_action = Action.ACCESS_READ
 
 
 class JoinToken(models.Model):
@@ -50,6 +57,10 @@ class JoinToken(models.Model):
     # The access token that created this token, if any. Revoking it revokes this token too.
     issuer_id = models.UUIDField(null=True, db_index=True)
     issuer_rule: Any = models.JSONField(null=True)
+    # The team that owns the token and the agents that join with it; NULL: the platform.
+    team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE, related_name="+")
+
+    objects = JoinTokenQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -17,6 +17,7 @@ from registry.agents.event_types import AGENT_DUPLICATED
 from registry.agents.instances import Holder, is_duplicate
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
+from registry.agents.transitions import agent_facts
 
 
 def holder_of(lease: Lease, policy: LivenessPolicy) -> Holder:
@@ -58,12 +59,11 @@ def _announce(lease: Lease, duplicate: DuplicateInstance, actor: Actor) -> None:
         "agent",
         str(agent.id),
         data={
-            "agent_id": str(agent.id),
-            "name": agent.name,
-            "environment": agent.environment,
+            **agent_facts(agent),
             "instance_uuid": str(lease.instance_uuid),
             "refused_instance_uuid": str(duplicate.instance),
         },
         actor=actor.name,
         request_id=actor.request_id,
+        team_id=agent.team_id,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -14,8 +15,9 @@ from controlplane.identity.actors import Actor
 from registry.agents.event_types import AGENT_CHANGED
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
+from registry.agents.rights import AgentRights
 from registry.agents.states import State, after_registration
-from registry.agents.transitions import move, record_change
+from registry.agents.transitions import agent_facts, move, record_change
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
 from registry.joining.granted_terms import initial_state
@@ -30,13 +32,16 @@ def register(
     registration: Registration,
     *,
     actor: Actor,
-    any_agent: bool,
+    rights: AgentRights,
     policy: LivenessPolicy,
     dcm: bool = False,
+    team_id: UUID | None = None,
 ) -> tuple[Agent, bool]:
     """Create the agent, or update it if its name exists, and start its lease.
 
-    any_agent: the actor may also update agents of other owners. Returns the agent and whether it is new.
+    rights: for which existing agents. team_id: the owner of a new agent. Returns the agent and whether it is
+    new.
+
     Raises NameTaken for a name or a topic of another agent, DuplicateInstance while another process holds
     the name, and the errors of `initial_state`.
 
@@ -45,7 +50,7 @@ def register(
     from before it had a token.
     """
     first_state = initial_state(actor, registration)
-    new_agent = NewAgent(registration, actor, first_state)
+    new_agent = NewAgent(registration, actor, first_state, team_id=team_id)
     existing_agent = _lock_agent(registration.name)
     if existing_agent is None and insert_agents([new_agent], policy):
         audit.record_entries([audit_entry(new_agent)])
@@ -58,9 +63,10 @@ def register(
             f"The topic {registration.topic_name!r} belongs to another agent. Choose another topic."
         )
     if dcm:
+        _check_shown(agent, rights)
         _check_dismissed(agent)
-        _claim_unowned(agent, actor)
-    _check_owner(agent, actor, any_agent=any_agent)
+        _claim_unowned(agent, actor, rights)
+    _check_allowed(agent, rights)
     _check_instance(agent, registration, policy)
     _update_facts(agent, registration, actor)
     _start_lease(agent, registration, policy)
@@ -107,11 +113,19 @@ def _lock_agent(name: str) -> Agent | None:
     return Agent.objects.select_for_update().filter(name=name).first()
 
 
-def _check_owner(agent: Agent, actor: Actor, *, any_agent: bool) -> None:
-    if not any_agent and agent.registered_by != actor.principal_id:
-        raise NameTaken(
-            f"The name {agent.name!r} belongs to an agent with another token. Choose another name."
-        )
+def _check_allowed(agent: Agent, rights: AgentRights) -> None:
+    if not rights.allow(agent):
+        raise _belongs_to_another(agent)
+
+
+def _check_shown(agent: Agent, rights: AgentRights) -> None:
+    """Of another team's agent, only that it has the name may be known."""
+    if not rights.show(agent):
+        raise _belongs_to_another(agent)
+
+
+def _belongs_to_another(agent: Agent) -> NameTaken:
+    return NameTaken(f"The name {agent.name!r} belongs to an agent with another token. Choose another name.")
 
 
 def _check_dismissed(agent: Agent) -> None:
@@ -119,8 +133,9 @@ def _check_dismissed(agent: Agent) -> None:
         raise Conflict("An operator retired this agent. Remove its record to let it register again.")
 
 
-def _claim_unowned(agent: Agent, actor: Actor) -> None:
-    if agent.registered_by is not None or actor.principal_id is None:
+def _claim_unowned(agent: Agent, actor: Actor, rights: AgentRights) -> None:
+    is_in_reach = rights.own.include(agent.team_id)
+    if agent.registered_by is not None or actor.principal_id is None or not is_in_reach:
         return
     agent.registered_by = actor.principal_id
     Agent.objects.filter(id=agent.id).update(registered_by=actor.principal_id)
@@ -131,7 +146,8 @@ def _claim_unowned(agent: Agent, actor: Actor) -> None:
         actor=actor,
         before={"registered_by": None},
         after={"registered_by": str(actor.principal_id)},
-        data={"agent_id": str(agent.id), "name": agent.name, "environment": agent.environment},
+        data=agent_facts(agent),
+        team_id=agent.team_id,
     )
 
 

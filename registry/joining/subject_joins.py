@@ -28,12 +28,12 @@ from registry.joining.join import (
     JoinRequest,
     JoinResult,
     join_individually,
+    register_own,
     repeat_join,
     terms_of,
     token_actor,
 )
 from registry.joining.models import JoinToken, SubjectAgent
-from registry.joining.register import register
 from registry.joining.registration import Registration
 from registry.joining.repeated_joins import RepeatKey, lock_key
 
@@ -52,7 +52,7 @@ def find_admission(subject_token: str) -> SubjectAdmission:
         workload = verify_workload_token(subject_token)
     except JwtRefused as refusal:
         raise NotAuthenticated(f"Invalid subject token: {refusal.reason}") from refusal
-    candidates = JoinToken.objects.filter(
+    candidates = JoinToken.objects.select_related("team").filter(
         issuer_rule__isnull=False, issuer_rule__issuer=workload.issuer.issuer, revoked_at=None
     )
     missed = {token: rule_of(token).missed(workload.claims) for token in candidates.order_by("id")}
@@ -137,7 +137,7 @@ def _renew(principal_id: UUID, token: JoinToken, request: JoinRequest, policy: L
         raise Conflict("This agent's credential was revoked. Ask an operator to remove the agent's record.")
     secret = create_credential(principal, token_actor(token, request.request_id), request.expires_at)
     agent_actor = Actor(principal.id, principal.name, request.request_id)
-    agent, _ = register(request.registration, actor=agent_actor, any_agent=False, policy=policy)
+    agent, _ = register_own(request.registration, agent_actor, policy, None)
     return JoinResult(agent, secret, created=False, expires_at=request.expires_at)
 
 

@@ -1,24 +1,37 @@
-"""Counts of agents by environment and state, maintained incrementally: cheap for any fleet size."""
+"""Counts of agents by environment and state, maintained incrementally: cheap for any fleet size.
+
+Only those of a team's agents are counted at each request.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Sum
+from django.db.models import Count, QuerySet, Sum
 
-from registry.agents.models import AgentTally
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry.agents.models import Agent, AgentTally
 from registry.agents.states import State
 
 
-def agent_counts() -> dict[str, dict[State, int]]:
-    """Return counts by environment, then by state; without zeros."""
+def agent_counts(caller: Caller) -> dict[str, dict[State, int]]:
+    """Return counts of the caller's agents by environment, then by state; without zeros."""
     by_environment: dict[str, dict[State, int]] = {}
-    rows = AgentTally.objects.values_list("environment", "state").annotate(count=Sum("step"))
+    rows = _counts(caller)
     for environment, state, count in rows.order_by("environment", "state"):
         if count:
             by_environment.setdefault(environment, {})[State(state)] = count
     return by_environment
+
+
+def _counts(caller: Caller) -> QuerySet[Any, Any]:
+    if caller.owners_for(Action.AGENT_READ).everything:
+        return AgentTally.objects.values_list("environment", "state").annotate(count=Sum("step"))
+    agents = Agent.objects.within(caller)
+    return agents.values_list("environment", "state").annotate(count=Count("id"))
 
 
 def total(by_environment: Mapping[str, Mapping[State, int]]) -> dict[State, int]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.querysets import AgentQuerySet, late
@@ -27,13 +28,15 @@ ORDERS: dict[str, tuple[str, ...]] = {
 }
 
 
-def search_agents(query: Mapping[str, Any]) -> AgentQuerySet:
-    """Return the agents that match the parameters of a list. Raises InvalidRequest."""
-    rows: Any = Agent.objects.shown()
+def search_agents(query: Mapping[str, Any], caller: Caller) -> AgentQuerySet:
+    """Return the caller's agents that match the parameters of a list. Raises InvalidRequest."""
+    rows: Any = Agent.objects.shown().within(caller)
     if states := query.get("health_status"):
         rows = rows.filter(state__in=states)
     if "environment" in query:
         rows = rows.filter(environment=query["environment"])
+    if "team" in query:
+        rows = rows.filter(team__slug=query["team"])
     if "service_type" in query:
         withheld = {"service_type": query["service_type"], "status": Health.UNAVAILABLE.value}
         rows = rows.filter(service_types__contains=[query["service_type"]])

@@ -7,8 +7,20 @@ from typing import Any
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.database.owned import OwnedQuerySet
+from controlplane.identity.roles import Action
 from registry.providers.health import Health
 from registry.providers.registration import Kind
+
+
+class ProviderQuerySet(OwnedQuerySet["Provider"]):
+    team_path = "agent__team_id"
+    read_action = Action.AGENT_READ
+
+
+class ProviderChangeQuerySet(OwnedQuerySet["ProviderChange"]):
+    team_path = "agent__team_id"
+    read_action = Action.AGENT_READ
 
 
 class Provider(models.Model):
@@ -41,6 +53,8 @@ class Provider(models.Model):
     holds_type = models.BooleanField(default=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now())
+
+    objects = ProviderQuerySet.as_manager()
 
     class Meta:
         app_label = "registry"
@@ -76,6 +90,8 @@ class ProviderChange(models.Model):
     reason = models.CharField(max_length=255)
     actor = models.CharField(max_length=63)
     at = models.DateTimeField(db_default=Now())
+
+    objects = ProviderChangeQuerySet.as_manager()
 
     class Meta:
         app_label = "registry"

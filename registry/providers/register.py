@@ -15,7 +15,9 @@ from controlplane.errors import PermissionDenied, UnknownProvider
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from registry.agents.liveness import LivenessPolicy
+from registry.agents.lookup import unknown_agent
 from registry.agents.models import Lease
+from registry.agents.rights import AgentRights
 from registry.providers import leases, storage
 from registry.providers.event_types import PROVIDER_CHANGED, PROVIDER_REGISTERED, PROVIDER_REMOVED
 from registry.providers.health import HealthRecord, after_probes, unknown
@@ -39,17 +41,19 @@ _AUDITED = (
 
 @dataclass(frozen=True, slots=True)
 class ProviderAccess:
-    """Access of a caller. any_agent: whether it extends to agents that others registered."""
+    """Access of a caller to the providers of agents."""
 
     actor: Actor
-    any_agent: bool
+    rights: AgentRights
 
     @property
     def author(self) -> Author:
         return Author(self.actor.name, self.actor.request_id)
 
     def check(self, locked_agent: LockedAgent) -> None:
-        if not self.any_agent and locked_agent.agent.registered_by != self.actor.principal_id:
+        if not self.rights.show(locked_agent.agent):
+            raise unknown_agent(locked_agent.agent.id)
+        if not self.rights.allow(locked_agent.agent):
             raise PermissionDenied(
                 "This agent was registered with another token. Use that token, or one that can write agents."
             )
@@ -199,6 +203,7 @@ def _record(
         before=before,
         after=after,
         data=storage.facts(provider, locked_agent.agent),
+        team_id=locked_agent.agent.team_id,
     )
 
 

@@ -10,9 +10,9 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models.functions import Now
 
-from controlplane.errors import UnknownAgent
 from controlplane.events import log
 from controlplane.events.types import EventType
+from registry.agents.lookup import unknown_agent
 from registry.agents.models import Agent, Lease
 from registry.providers.conditions import ProviderStatus, type_conditions
 from registry.providers.event_types import BY_HEALTH, PROVIDER_EXPIRED
@@ -46,7 +46,7 @@ def lock_agent(agent_id: UUID) -> LockedAgent:
     """Lock the lease first, as heartbeats and the sweep do. Requires a transaction. Raises UnknownAgent."""
     lease = Lease.objects.select_for_update().annotate(now=Now()).filter(agent_id=agent_id).first()
     if lease is None:
-        raise UnknownAgent(f"There is no agent {agent_id}.")
+        raise unknown_agent(agent_id)
     return load_locked_agent(Agent.objects.get(id=agent_id), lease, lease.now)
 
 
@@ -132,6 +132,7 @@ def announce(event_type: EventType, provider: Provider, agent: Agent, author: Au
         data={**facts(provider, agent), "from": old, "reason": provider.state_reason},
         actor=author.actor,
         request_id=author.request_id,
+        team_id=agent.team_id,
     )
 
 

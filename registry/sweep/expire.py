@@ -10,13 +10,11 @@ from django.db import connection, transaction
 
 from controlplane.events import log
 from controlplane.identity.actors import system
-from controlplane.scopes import Scope
 from registry.agents.event_types import BY_STATE
 from registry.agents.states import LIVE, State
 from registry.agents.transitions import transition_entry
 
 _ACTOR = system("sweep").name
-_NOWHERE = Scope()
 
 
 class _ExpiredAgent(NamedTuple):
@@ -28,6 +26,7 @@ class _ExpiredAgent(NamedTuple):
     environment: str
     old: str
     reason: str
+    team_id: UUID | None
     block: int
 
 
@@ -65,18 +64,18 @@ def expire_batch(
 
 
 def _announce(expired: list[_ExpiredAgent]) -> None:
-    log.append_many(
+    log.append_each(
         [
-            (
+            log.Entry(
                 BY_STATE[State(agent.state)],
+                "agent",
                 str(agent.id),
                 transition_entry(agent, agent.old, agent.reason),
-                _NOWHERE,
+                _ACTOR,
+                team_id=agent.team_id,
             )
             for agent in expired
-        ],
-        object_type="agent",
-        actor=_ACTOR,
+        ]
     )
 
 
@@ -112,5 +111,5 @@ SET state = CASE WHEN due.guarded THEN %(unknown)s ELSE %(unavailable)s END,
 FROM due
 WHERE agent.id = due.agent_id AND agent.state = due.state
 RETURNING agent.id, agent.state, agent.name, agent.environment, due.state, agent.state_reason,
-    due.block
+    agent.team_id, due.block
 """

@@ -5,6 +5,14 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.database.owned import OwnedQuerySet
+from controlplane.identity.roles import Action
+
+
+class ServedTaskTypeQuerySet(OwnedQuerySet["ServedTaskType"]):
+    team_path = "agent__team_id"
+    read_action = Action.AGENT_READ
+
 
 class ServedTaskType(models.Model):
     """A version of a task type that an agent serves, by its registration."""
@@ -14,6 +22,8 @@ class ServedTaskType(models.Model):
     name = models.CharField(max_length=128)
     version = models.CharField(max_length=63, db_default="")
     since = models.DateTimeField(db_default=Now())
+
+    objects = ServedTaskTypeQuerySet.as_manager()
 
     class Meta:
         app_label = "registry"

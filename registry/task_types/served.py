@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import Count, Q
 
+from controlplane.identity.callers import Caller
 from registry.agents.states import LIVE
 from registry.task_types.models import ServedTaskType
 from registry.task_types.names import TaskType
@@ -29,11 +30,11 @@ def _stored(agent_id: UUID) -> list[tuple[int, str, str]]:
     return list(ServedTaskType.objects.filter(agent_id=agent_id).values_list("id", "name", "version"))
 
 
-def count_by_name(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return by task type: its versions, the agents that serve any of them, and the live ones among them."""
+def count_by_name(names: Sequence[str], caller: Caller) -> dict[str, dict[str, Any]]:
+    """Return by task type: its versions, the caller's agents that serve any, and the live ones among them."""
     live = Q(agent__state__in=[state.value for state in LIVE])
-    rows = ServedTaskType.objects.filter(name__in=names).values("name")
-    counts = rows.annotate(
+    rows = ServedTaskType.objects.within(caller).filter(name__in=names)
+    counts = rows.values("name").annotate(
         agents=Count("agent", distinct=True), live_agents=Count("agent", distinct=True, filter=live)
     )
     by_name: dict[str, dict[str, Any]] = {
@@ -41,7 +42,7 @@ def count_by_name(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     }
     for row in counts:
         by_name[row["name"]].update(row)
-    versions = ServedTaskType.objects.filter(name__in=names).values_list("name", "version").distinct()
+    versions = rows.values_list("name", "version").distinct()
     for name, version in versions.order_by("name", "version"):
         by_name[name]["versions"].append(version)
     return by_name

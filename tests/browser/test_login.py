@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -21,6 +22,7 @@ from tests.support.api_client import ACTOR
 from tests.support.identity_provider import CLIENT, IdentityProvider, secret_of
 from tests.support.waiting import is_reachable, until
 
+EVENTS = {"Accept": "text/event-stream"}
 RULES = [
     {"value": "cp-ml", "team": "ml", "role": "viewer"},
     {"value": "cp-bosses", "role": "admin"},
@@ -146,8 +148,14 @@ def test_a_logout_at_the_provider_ends_the_console_session(visitor: Page, consol
     log_in(visitor, "grace")
     visitor.wait_for_url(f"{console.url}/agents")
 
-    visitor.goto(f"{console.provider.issuer}/session/end")
-    visitor.get_by_role("button", name="Yes, log out").click()
+    cookies = {cookie["name"]: cookie["value"] for cookie in visitor.context.cookies(console.url)}
+    stream = httpx.stream("GET", f"{console.url}/api/v1/events", cookies=cookies, headers=EVENTS, timeout=5)
+    with stream as events:
+        assert events.status_code == 200
+        visitor.goto(f"{console.provider.issuer}/session/end")
+        visitor.get_by_role("button", name="Yes, log out").click()
+        # It raises if nothing arrives for five seconds; the stream itself sends only every fifteen.
+        assert "".join(events.iter_text()).startswith("id: ")
 
     until(lambda: not Session.objects.filter(principal__name="grace").exists(), 5)
     visitor.goto(f"{console.url}/agents")

@@ -92,6 +92,7 @@ agents list --sort name --search a
 agents summary
 agents drain {ID} --reason Kernel --until 2026-11-22T09:30:00Z --yes
 agents resume {ID} --yes
+agents transfer {ID} ml --yes
 agents set-lease {ID} 1800 --yes
 agents set-environment-lease edge 1800 --yes
 agents approve {ID} --yes
@@ -153,6 +154,25 @@ sessions end-all --principal ada --yes
 roles list --principal ci
 roles grant ci editor {HERE} --yes
 roles revoke {ID} --yes
+roles grant team:ml operator --owned-by ml --expires-at 2027-11-21T09:30:00Z --yes
+roles create janitor --action agent.read --action agent.write --yes
+roles update janitor --action agent.read --yes
+roles delete janitor --yes
+get roles -o wide
+get role viewer
+get organisations
+get organisation default
+teams list --member ada
+teams show ml
+teams create ml --title ML --group cp-ml --organisation default --yes
+teams update ml --title ML --yes
+teams delete ml --yes
+teams members ml -o wide
+teams add ml ada --yes
+teams remove ml ada --yes
+access can-i agent.write --team ml
+access who-can override.write {HERE}
+access matrix agent.write --team ml -o wide
 whoami
 can-i override.write {HERE}
 """.strip().splitlines()
@@ -165,6 +185,7 @@ NOT_REACHED = {
     "data_planes_config": "data planes ask it; `agent-configs bundle get` shows the same",
     "data_planes_acknowledge": "data planes say it",
     "agent_configs_admit": "Kubernetes asks it",
+    "organisations_create": "rare, and only for the operator of the installation",
     "overrides_put": "`apply` and `edit` set what documents say",
     "overrides_patch": "`apply` and `edit` set what documents say",
     "overrides_preview": "`diff` and `apply --dry-run` show the same",

@@ -188,6 +188,7 @@ def make_world(admin: Api) -> dict[str, str]:
     provider = _make_agents(admin)
     _make_configurations(admin)
     _done(admin.post("principals", {"name": "ada", "kind": "service"}))
+    _done(admin.post("teams", {"slug": "ml"}))
     for name in ("acme-ci", "flyte-eu-1"):
         _done(admin.post("principals", {"name": name, "kind": "service"}))
     token = _done(admin.post("tokens", {"name": "old", "principal": "ada"}))

@@ -23,6 +23,7 @@ PAGES = [
     "docs/guides/flyte.md",
     "docs/guides/agents.md",
     "docs/guides/cpctl.md",
+    "docs/guides/teams-and-roles.md",
     "docs/guides/agent-configurations.md",
     "docs/concepts/scope-ladder.md",
     "docs/concepts/lease-and-guard.md",

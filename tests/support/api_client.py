@@ -11,11 +11,13 @@ from django.test import Client
 from controlplane.access import principals, role_bindings
 from controlplane.access.models import Principal, PrincipalKind
 from controlplane.identity.actors import system
-from controlplane.identity.roles import Role
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Grant, Role
 from controlplane.scopes import Scope
 from overrides.projects import create_project
 
 ACTOR = system("tests")
+ADMINISTRATOR = Caller(None, "tests", "service", (Grant(Role.ADMIN, Scope()),))
 _number = itertools.count()
 
 # A registration with nothing remarkable in it.

@@ -27,8 +27,8 @@ def record_login(person: Principal, *, provider: str, request_id: str) -> None:
 
 
 @transaction.atomic
-def record_failure(name: str, *, provider: str, reason: str, request_id: str) -> None:
-    """Record a failed login. A name that nobody has is left out: it may be a mistyped password."""
+def record_failure(name: str, *, provider: str, reason: str, request_id: str) -> str:
+    """Record a failed login, and return the name; "" if nobody has it: it may be a mistyped password."""
     known_name = name[:_MAX_NAME] if Principal.objects.filter(name=name).exists() else ""
     audit.record(
         event_types.LOGIN_FAILED,
@@ -39,6 +39,7 @@ def record_failure(name: str, *, provider: str, reason: str, request_id: str) ->
         after=None,
         data={"name": known_name, "provider": provider, "reason": reason[:_MAX_REASON]},
     )
+    return known_name
 
 
 @transaction.atomic

@@ -29,6 +29,7 @@ from controlplane.web.client_address import address_of
 
 # "Last used" is not worth a write per request.
 _USE_PRECISION = timedelta(minutes=1)
+_EVENTS = "/api/v1/events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +144,18 @@ class SessionMiddleware(middleware.SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         result: HttpResponse = super().process_response(request, response)
         session = request.session
-        if session.accessed and isinstance(session, SessionStore):
+        if session.accessed and isinstance(session, SessionStore) and not is_automatic(request):
             # The response is complete: a failed record of its use must not lose it.
             with suppress(DatabaseError):
                 session.record_use()
         return result
+
+
+def is_automatic(request: HttpRequest) -> bool:
+    """True for what an open page requests by itself, whether or not anybody looks at it."""
+    return request.method == "GET" and (
+        request.path == _EVENTS or request.headers.get("HX-Request") == "true"
+    )
 
 
 def keep_logged_in(request: HttpRequest, person: Principal) -> None:

@@ -58,6 +58,14 @@ def create_secret(
     return row, secret
 
 
+def get_secret(client: OAuthClient, secret_id: UUID) -> ClientSecret:
+    """Return a secret of the client, valid or not. Raises UnknownClientSecret."""
+    row = ClientSecret.objects.filter(client=client, id=secret_id).first()
+    if row is None:
+        raise UnknownClientSecret("The client has no such secret.")
+    return row
+
+
 @transaction.atomic
 def revoke_secret(client: OAuthClient, secret_id: UUID, *, actor: Actor) -> None:
     """Revoke a secret at once. Issued tokens stay valid until they expire. Raises UnknownClientSecret."""

@@ -14,6 +14,7 @@ from controlplane.access.oauth import signing_keys
 from controlplane.access.oauth.issuance import Issue
 from controlplane.access.oauth.models import AccessGrant
 from controlplane.access.oauth.scopes import OPENID
+from controlplane.access.teams.memberships import teams_of
 from controlplane.ids import uuid7
 
 _JWT_LIFETIME = timedelta(minutes=10)
@@ -96,10 +97,11 @@ def _profile(principal: Principal, scopes: tuple[str, ...]) -> dict[str, Any]:
     claims: dict[str, Any] = {}
     if "profile" in scopes:
         claims["preferred_username"] = principal.name
-        claims["name"] = getattr(principal, "display_name", "") or principal.name
-    email = getattr(principal, "email", "")
-    if "email" in scopes and email:
-        claims["email"] = email
+        claims["name"] = principal.display_name or principal.name
+    if "email" in scopes and principal.email:
+        claims["email"] = principal.email
+    if "groups" in scopes:
+        claims["groups"] = sorted(team.slug for team in teams_of(principal.id))
     return claims
 
 

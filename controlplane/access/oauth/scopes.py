@@ -21,6 +21,7 @@ MEANINGS = {
     "profile": "Your name",
     "email": "Your e-mail address",
     "groups": "Your teams",
+    "scim": "Create and deactivate people, and change the members of teams",
 }
 KNOWN = tuple(MEANINGS)
 

@@ -96,11 +96,7 @@ def _new_team(fields: GroupFields, actor: Actor) -> Team:
 
 
 def _rename_team(team: Team, display_name: str, actor: Actor) -> None:
-    try:
-        with transaction.atomic():
-            change_team(team.slug, actor=actor, title=display_name, external_group=display_name)
-    except IntegrityError as error:
-        raise NameTaken(f"Another team already has the external group {display_name[:80]!r}.") from error
+    change_team(team, actor=actor, title=display_name, external_group=display_name)
 
 
 def _is_free(slug: str) -> bool:

@@ -16,6 +16,7 @@ from controlplane.access.login.oidc.identities import link_identity
 from controlplane.access.login.oidc.models import Identity
 from controlplane.access.login.oidc.person_names import name_of
 from controlplane.access.models import Principal, PrincipalKind, Token
+from controlplane.access.oauth.issuance import revoke_family
 from controlplane.access.scim.models import ScimUser
 from controlplane.access.team_models import Via
 from controlplane.access.teams.memberships import remove_member
@@ -172,6 +173,8 @@ def _deactivate(person: Principal, actor: Actor) -> None:
     token_ids = Token.objects.filter(principal=person, revoked_at=None).values_list("id", flat=True)
     for token_id in list(token_ids):
         issue_tokens.revoke_token(token_id, of=None, actor=actor)
+    for family in person.token_families.filter(revoked_at=None):
+        revoke_family(family)
 
 
 def _save(user: ScimUser, *, force_insert: bool = False) -> None:

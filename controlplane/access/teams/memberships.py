@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +9,7 @@ from django.db import transaction
 
 from controlplane.access import audit, event_types
 from controlplane.access.models import Principal
-from controlplane.access.role_bindings import check_administrator_remains
+from controlplane.access.role_bindings import check_administrator_remains, lock_administrators
 from controlplane.access.team_models import Membership, Team, Via
 from controlplane.errors import UnknownMember
 from controlplane.events.types import EventType
@@ -34,25 +33,13 @@ def add_member(team: Team, principal: Principal, *, actor: Actor, via: str = Via
 @transaction.atomic
 def remove_member(team: Team, principal: Principal, *, actor: Actor, via: str = Via.MANUAL) -> None:
     """Remove a principal from a team. Raises UnknownMember, LastAdministrator."""
+    lock_administrators()
     rows = Membership.objects.select_for_update().filter(team=team, principal=principal, via=via)
     deleted_count, _ = rows.delete()
     if not deleted_count:
         raise UnknownMember(_why_unknown(team, principal))
     check_administrator_remains()
     _record(event_types.MEMBER_REMOVED, team, principal, via, actor)
-
-
-@transaction.atomic
-def replace_memberships(principal: Principal, teams: Collection[Team], *, via: str, actor: Actor) -> None:
-    """Make these the principal's teams by this origin. Memberships of other origins stay."""
-    current = Membership.objects.select_for_update(of=("self",)).filter(principal=principal, via=via)
-    current_teams = {row.team_id: row.team for row in current.select_related("team")}
-    wanted_ids = {team.id for team in teams}
-    for team_id, team in current_teams.items():
-        if team_id not in wanted_ids:
-            remove_member(team, principal, actor=actor, via=via)
-    for team in teams:
-        add_member(team, principal, actor=actor, via=via)
 
 
 def _why_unknown(team: Team, principal: Principal) -> str:

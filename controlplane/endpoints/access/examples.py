@@ -24,13 +24,6 @@ _TOKEN = {
     "revoked_at": None,
     "last_used_at": None,
 }
-_BINDING = {
-    "id": "019a9f5e-7c00-7000-8000-000000000013",
-    "principal": "ci-flytesnacks",
-    "role": "editor",
-    "scope": _SNACKS,
-    "created_at": _WHEN,
-}
 _RECORD = {
     "id": 7,
     "at": _WHEN,
@@ -63,7 +56,12 @@ def _request(name: str, value: object) -> OpenApiExample:
 
 ME = _answer(
     "The caller",
-    {"name": "ci-flytesnacks", "kind": "service", "grants": [{"role": "editor", "scope": _SNACKS}]},
+    {
+        "name": "ci-flytesnacks",
+        "kind": "service",
+        "grants": [{"role": "editor", "scope": _SNACKS, "owned_by": None}],
+        "teams": ["ml"],
+    },
 )
 QUESTION = _request(
     "Permission to set overrides", {"action": "override.write", "scope": {"project": "flytesnacks"}}
@@ -79,10 +77,4 @@ TOKEN_WRITE = _request(
 )
 NEW_TOKEN = _answer("A new token", {**_TOKEN, "token": "cp_pat_3fXq…"}, "201")
 TOKEN_PAGE = _page(_TOKEN)
-ROLE_BINDING_WRITE = _request(
-    "An editor of one project",
-    {"principal": "ci-flytesnacks", "role": "editor", "scope": {"project": "flytesnacks"}},
-)
-ROLE_BINDING = _answer("A role binding", _BINDING, "201")
-ROLE_BINDING_PAGE = _page(_BINDING)
 AUDIT_PAGE = _page(_RECORD)

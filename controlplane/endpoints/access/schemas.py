@@ -1,4 +1,4 @@
-"""API schemas of principals, tokens, role bindings and audit records."""
+"""API schemas of principals, tokens and audit records."""
 
 from __future__ import annotations
 
@@ -6,32 +6,43 @@ from typing import Any
 
 from rest_framework import serializers
 
-from controlplane.access.models import AuditRecord, Principal, PrincipalKind, RoleBinding, Token
+from controlplane.access.models import AuditRecord, Principal, PrincipalKind, Token
 from controlplane.api.fields import Flag, Instant, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
 from controlplane.api.time_range import DESCENDING, ORDERS, SinceField
-from controlplane.identity.roles import Action, Role
+from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 
 ACTIONS = [(action.value, action.value) for action in Action]
-ROLES = [(role.value, role.value) for role in Role]
 
 
 class GrantedRole(serializers.Serializer[Any]):
-    role = serializers.ChoiceField(choices=ROLES)
+    role = serializers.CharField()
     scope = ScopeRead()
+    owned_by = serializers.CharField(
+        allow_null=True, help_text="Team on whose objects alone the role has effect. Null: all objects."
+    )
 
 
 class CurrentPrincipalRead(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.CharField(help_text="`person`, `service`, `agent` or `anonymous`.")
-    grants = GrantedRole(many=True)
+    grants = GrantedRole(many=True, help_text="Roles of the caller and of its teams.")
+    teams = serializers.ListField(child=serializers.CharField(), help_text="Names of the caller's teams.")
 
 
 class PermissionCheckWrite(StrictSerializer):
     action = serializers.ChoiceField(choices=ACTIONS)
     scope = ScopeWrite(required=False)
+    team = Text(
+        required=False,
+        max_length=63,
+        help_text="Team that owns the object. Default: the platform.",
+    )
+    organisation = Text(
+        required=False, max_length=63, help_text="Your organisation. Nobody may act in another one."
+    )
 
 
 class PermissionCheckRead(serializers.Serializer[Any]):
@@ -119,29 +130,6 @@ class TokenPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
-class RoleBindingWrite(StrictSerializer):
-    principal = Text(max_length=63)
-    role = serializers.ChoiceField(choices=ROLES)
-    scope = ScopeWrite(required=False)
-
-
-class RoleBindingRead(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    principal = serializers.CharField(source="principal.name")
-    role = serializers.ChoiceField(choices=ROLES)
-    scope = ScopeRead()
-    created_at = serializers.DateTimeField()
-
-
-class RoleBindingPage(serializers.Serializer[Any]):
-    items = RoleBindingRead(many=True)
-    next_cursor = serializers.CharField(allow_null=True)
-
-
-class RoleBindingListQuery(PageQuery):
-    principal = serializers.CharField(required=False, help_text="Filter by principal.")
-
-
 class TokenListQuery(PageQuery):
     principal = serializers.CharField(
         required=False, help_text="Owner. Default: the caller. Other owners require administration of access."
@@ -198,16 +186,6 @@ def show_principal(principal: Principal) -> dict[str, Any]:
 
 def show_token(token: Token) -> dict[str, Any]:
     return dict(TokenRead(token).data)
-
-
-def show_role_binding(binding: RoleBinding) -> dict[str, Any]:
-    return {
-        "id": str(binding.id),
-        "principal": binding.principal.name if binding.principal else None,
-        "role": binding.role,
-        "scope": show_scope(binding.scope),
-        "created_at": binding.created_at,
-    }
 
 
 def show_audit_record(record: AuditRecord) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,6 +12,9 @@ from controlplane import errors
 from controlplane.access import organisations, principals
 from controlplane.access.login import passwords
 from controlplane.access.models import Principal, PrincipalKind
+from controlplane.access.teams.memberships import teams_of
+from controlplane.access.teams.organisations import check_own_organisation
+from controlplane.access.teams.visible_teams import get_visible_team
 from controlplane.access.visible_audit import visible_records
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
@@ -18,7 +23,7 @@ from controlplane.api.scopes import show_scope
 from controlplane.api.time_range import ASCENDING, newer_than
 from controlplane.endpoints.access import examples, schemas
 from controlplane.errors import FieldError, InvalidRequest
-from controlplane.identity.roles import Action
+from controlplane.identity.roles import Action, Grant
 from controlplane.scopes import Scope
 
 
@@ -28,7 +33,7 @@ class Me(Endpoint):
     @extend_schema(
         operation_id="me_get",
         summary="Get the current principal",
-        description="Returns the caller's name and roles, each with its scope.",
+        description="Returns the caller's name, its teams, and its roles with their scopes.",
         tags=["access"],
         responses=schemas.CurrentPrincipalRead,
         examples=[examples.ME],
@@ -36,18 +41,26 @@ class Me(Endpoint):
     def get(self, request: Request) -> Response:
         Query.parse(request)
         caller = caller_of(request)
-        grants = [{"role": str(grant.role), "scope": show_scope(grant.scope)} for grant in caller.grants]
-        return Response({"name": caller.name, "kind": caller.kind, "grants": grants})
+        own = teams_of(caller.principal_id) if caller.principal_id else []
+        return Response(
+            {
+                "name": caller.name,
+                "kind": caller.kind,
+                "grants": [_show_grant(grant) for grant in caller.grants],
+                "teams": [team.slug for team in own],
+            }
+        )
 
 
 class CanI(Endpoint):
     actions = {"POST": Action.SELF_READ}
+    problems = {"POST": (errors.UnknownTeam,)}
 
     @extend_schema(
         operation_id="me_can_i",
         summary="Check a permission of the caller",
-        description="Returns whether the caller may perform an action at a scope. The reason names the role"
-        " that allows it, or the roles that would.",
+        description="Returns whether the caller may perform an action at a scope, on an object of a team. The"
+        " reason names the role that allows it, or the roles that would.",
         tags=["access"],
         request=schemas.PermissionCheckWrite,
         responses={200: schemas.PermissionCheckRead},
@@ -56,8 +69,12 @@ class CanI(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        body = parse_body(schemas.PermissionCheckWrite, request)
-        verdict = caller_of(request).verdict(Action(body["action"]), Scope(**body.get("scope", {})))
+        caller, body = caller_of(request), parse_body(schemas.PermissionCheckWrite, request)
+        if "organisation" in body:
+            check_own_organisation(caller, body["organisation"])
+        team = get_visible_team(caller, body["team"]) if "team" in body else None
+        scope, owner = Scope(**body.get("scope", {})), team.id if team else None
+        verdict = caller.verdict(Action(body["action"]), scope, owner)
         return Response({"allowed": verdict.allowed, "reason": verdict.reason})
 
 
@@ -170,6 +187,11 @@ class AuditCollection(Endpoint):
         order = ("id",) if query["order"] == ASCENDING else ("-id",)
         page = paginate(request, rows, order=order, query=query)
         return page_response(request, page, schemas.show_audit_record)
+
+
+def _show_grant(grant: Grant) -> dict[str, Any]:
+    owned_by = grant.team.slug if grant.team else None
+    return {"role": str(grant.role), "scope": show_scope(grant.scope), "owned_by": owned_by}
 
 
 def _check_password(kind: str, password: str) -> None:

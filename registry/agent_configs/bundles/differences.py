@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,7 +83,7 @@ def compare_bundles(before: Bundle | None, after: Bundle) -> BundleDifference:
 
 
 def redact_difference(
-    difference: BundleDifference, before: Bundle | None, after: Bundle, hidden: Set[str]
+    difference: BundleDifference, before: Bundle | None, after: Bundle, hidden: Container[str]
 ) -> BundleDifference:
     """Remove changes that concern only hidden teams."""
     if not hidden:
@@ -92,7 +92,9 @@ def redact_difference(
     defaults = {route.task_type.lower() for route in _all_routes(before, after) if route.team not in hidden}
 
     def pairs(moved: Iterable[RouteMove]) -> tuple[RouteMove, ...]:
-        visible_moves = (move for move in moved if {move.before.team, move.after.team} - hidden)
+        visible_moves = (
+            move for move in moved if move.before.team not in hidden or move.after.team not in hidden
+        )
         return tuple(
             RouteMove(_redact_route(move.before, hidden), _redact_route(move.after, hidden))
             for move in visible_moves
@@ -139,7 +141,7 @@ def summarize_difference(difference: BundleDifference) -> tuple[str, ...]:
     )
 
 
-def _find_agents(bundle: Bundle, teams: Set[str]) -> Iterator[str]:
+def _find_agents(bundle: Bundle, teams: Container[str]) -> Iterator[str]:
     yield from (name for name, agent in bundle.agents.items() if agent.team in teams)
 
 
@@ -147,7 +149,7 @@ def _all_routes(*bundles: Bundle | None) -> Iterator[Route]:
     yield from (route for bundle in bundles if bundle for route in bundle.routes)
 
 
-def _redact_route(route: Route, hidden: Set[str]) -> Route:
+def _redact_route(route: Route, hidden: Container[str]) -> Route:
     return replace(route, agent=_HIDDEN_OWNER, team=_HIDDEN_OWNER) if route.team in hidden else route
 
 

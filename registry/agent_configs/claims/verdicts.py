@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -109,8 +110,20 @@ def redact_verdict(verdict: Verdict, organisation: str) -> Verdict:
     winner = verdict.winner
     if winner is None or winner.organisation == organisation:
         return verdict
-    hidden = replace(winner, document=_HIDDEN_DOCUMENT, team="", organisation="", agent="", digest="")
-    return replace(verdict, winner=hidden)
+    return _without_winner(verdict, winner)
+
+
+def redact_hidden(verdict: Verdict, hidden: Container[str]) -> Verdict:
+    """Remove the winner's names if its team is hidden from the reader."""
+    winner = verdict.winner
+    if winner is None or not winner.team or winner.team not in hidden:
+        return verdict
+    return _without_winner(verdict, winner)
+
+
+def _without_winner(verdict: Verdict, winner: Claim) -> Verdict:
+    nameless = replace(winner, document=_HIDDEN_DOCUMENT, team="", organisation="", agent="", digest="")
+    return replace(verdict, winner=nameless)
 
 
 def _describe_owner(claim: Claim) -> str:

@@ -196,4 +196,6 @@ def _append_event(
     event_type: EventType, plane: DataPlane, row: AgentConfigBundle, actor: str, **more: str
 ) -> None:
     data = {"data_plane": plane.name, "revision": row.revision, "digest": row.digest, **more}
-    event_log.append(event_type, "data_plane", plane.name, data=data, actor=actor)
+    event_log.append(
+        event_type, "data_plane", plane.name, data=data, actor=actor, team_id=plane.bundle_owner_id
+    )

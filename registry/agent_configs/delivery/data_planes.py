@@ -12,18 +12,18 @@ from django.db import transaction
 
 from controlplane.access import audit
 from controlplane.access.models import Principal
+from controlplane.access.team_models import Team
 from controlplane.database.locks import lock_publishing
 from controlplane.errors import FieldError, InvalidRequest, LimitReached, UnknownBundle, UnknownDataPlane
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
-from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action
 from controlplane.preconditions import Precondition, check
 from registry.agent_configs import serialization
 from registry.agent_configs.bundles.rendering import as_config_map, as_json
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.event_types import BUNDLE_APPROVED, PLANE_CHANGED, PLANE_REGISTERED, PLANE_REMOVED
 from registry.agent_configs.models import AgentConfigBundle, DataPlane
+from registry.agent_configs.owners import owning_team
 from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.storage.team_parts import load_held_parts
 
@@ -42,8 +42,9 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DataPlaneSpec:
-    """A data plane as its operator specifies it."""
+    """A data plane as its operator specifies it. team: the owner's name; None for the platform."""
 
+    team: str | None = None
     dialect: Dialect = Dialect.AGENT
     release: str = "1.16.0"
     enabled_plugins: tuple[str, ...] = ()
@@ -67,7 +68,7 @@ class ServedConfiguration:
 
 def get_plane(name: str) -> DataPlane:
     """Raises UnknownDataPlane."""
-    plane = DataPlane.objects.filter(name=name).first()
+    plane = DataPlane.objects.select_related("team").filter(name=name).first()
     if plane is None:
         raise UnknownDataPlane(f"Data plane {name[:80]!r} does not exist.")
     return plane
@@ -80,19 +81,20 @@ def put_plane(
     """Create or update a data plane, and compute its next bundle at once."""
     _check_spec(name, spec)
     lock_publishing()
-    existing = DataPlane.objects.filter(name=name).first()
+    existing = DataPlane.objects.select_related("team").filter(name=name).first()
     check(precondition, existing.version if existing else None)
     before = show_spec(existing) if existing else None
     columns = _spec_columns(spec)
     if existing and before == columns:
         return existing, False
     plane = existing or DataPlane(name=name, version=0)
-    for column, value in columns.items():
-        setattr(plane, column, value)
+    plane.team = _get_owner(spec)
+    for column in columns.keys() - {"team"}:
+        setattr(plane, column, columns[column])
     plane.version += 1
     plane.save()
     kind = PLANE_CHANGED if existing else PLANE_REGISTERED
-    _record(kind, name, actor, before=before, after=columns)
+    _record(kind, plane, actor, before=before, after=columns)
     recompute_all(actor)
     return get_plane(name), existing is None
 
@@ -104,8 +106,8 @@ def delete_plane(name: str, *, actor: Actor, precondition: Precondition | None =
     plane = get_plane(name)
     check(precondition, plane.version)
     before = show_spec(plane)
+    _record(PLANE_REMOVED, plane, actor, before=before, after=None)
     plane.delete()
-    _record(PLANE_REMOVED, name, actor, before=before, after=None)
 
 
 @transaction.atomic
@@ -136,28 +138,10 @@ def approve(name: str, digest: str, *, actor: Actor) -> DataPlane:
         before={"held": hold["reasons"]},
         after={"digest": digest},
         data={"data_plane": name, "digest": digest},
+        team_id=plane.bundle_owner_id,
     )
     recompute_all(actor)
     return get_plane(name)
-
-
-def get_followed_plane(name: str, caller: Caller) -> DataPlane:
-    """Return the data plane if the caller is its principal or an administrator.
-
-    Raises UnknownDataPlane otherwise, even if it exists.
-    """
-    plane = DataPlane.objects.filter(name=name).first()
-    if plane is None or not _may_follow(caller, plane):
-        raise UnknownDataPlane(
-            f"No data plane {name[:80]!r} with the principal {caller.name} exists. "
-            "An administrator can set the data plane's `principal`."
-        )
-    return plane
-
-
-def _may_follow(caller: Caller, plane: DataPlane) -> bool:
-    is_principal = caller.principal_id is not None and plane.principal == caller.name
-    return is_principal or caller.verdict(Action.AGENT_CONFIG_RULE).allowed
 
 
 def configuration_etag(plane: DataPlane, config_format: Format) -> str:
@@ -215,7 +199,24 @@ def get_bundle(name: str, revision: int) -> AgentConfigBundle:
 
 def show_spec(plane: DataPlane) -> dict[str, Any]:
     """Return the spec as its operator set it."""
-    return {name: getattr(plane, name) for name in _spec_columns(DataPlaneSpec())}
+    columns = {name: getattr(plane, name) for name in _spec_columns(DataPlaneSpec())}
+    return columns | {"team": plane.team.slug if plane.team else None}
+
+
+def find_team(name: str) -> str | None:
+    """Return the team that owns the data plane with this name; None for the platform, or none yet."""
+    return DataPlane.objects.filter(name=name).values_list("team__slug", flat=True).first()
+
+
+def _get_owner(spec: DataPlaneSpec) -> Team | None:
+    """Return the owner. Raises InvalidRequest if it does not exist."""
+    if spec.team is None:
+        return None
+    team = owning_team(spec.team)
+    if team is None:
+        message = f"Unknown team {spec.team[:80]!r}."
+        raise InvalidRequest(message, errors=[FieldError("/team", "unknown_team", message)])
+    return team
 
 
 def _spec_columns(spec: DataPlaneSpec) -> dict[str, Any]:
@@ -245,11 +246,19 @@ def _check_spec(name: str, spec: DataPlaneSpec) -> None:
 
 def _record(
     event_type: EventType,
-    name: str,
+    plane: DataPlane,
     actor: Actor,
     *,
     before: dict[str, Any] | None,
     after: dict[str, Any] | None,
 ) -> None:
-    data = {"data_plane": name}
-    audit.record(event_type, "data_plane", name, actor=actor, before=before, after=after, data=data)
+    audit.record(
+        event_type,
+        "data_plane",
+        plane.name,
+        actor=actor,
+        before=before,
+        after=after,
+        data={"data_plane": plane.name},
+        team_id=plane.team_id,
+    )

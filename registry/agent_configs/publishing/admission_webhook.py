@@ -13,19 +13,24 @@ from typing import Any
 
 from django.conf import settings
 
+from controlplane.access.organisations import of_all_organisations
 from controlplane.database.clock import database_now
 from controlplane.errors import FieldError, InvalidRequest
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 from registry.agent_configs.bundles.compute import RecomputeInputs
 from registry.agent_configs.claims.decide import Decision, decide
 from registry.agent_configs.claims.history import drop_expired
 from registry.agent_configs.claims.relations import claimable_names, find_related
-from registry.agent_configs.claims.verdicts import Verdict, redact_verdict
+from registry.agent_configs.claims.verdicts import Verdict, redact_hidden, redact_verdict
 from registry.agent_configs.documents.diagnostics import Diagnostic
 from registry.agent_configs.documents.envelopes import PREFIX
 from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.documents.reading import Reading
 from registry.agent_configs.metrics import ADMISSIONS
 from registry.agent_configs.models import DataPlane
+from registry.agent_configs.owners import owner_of
+from registry.agent_configs.publishing.hidden_teams import HiddenTeams, hidden_teams
 from registry.agent_configs.publishing.read_request import read_parsed
 from registry.agent_configs.storage.load_documents import (
     LoadedDocument,
@@ -39,20 +44,32 @@ API_VERSION, KIND, SOURCE = "admission.k8s.io/v1", "AdmissionReview", "kubernete
 _LONGEST_WARNING, _MOST_WARNINGS = 120, 20
 
 
-def review(body: Any) -> dict[str, Any]:
-    """Return the response. Raises InvalidRequest unless the body is an AdmissionReview with a uid."""
+def review(body: Any, caller: Caller) -> dict[str, Any]:
+    """Return the response. Raises InvalidRequest unless the body is an AdmissionReview with a uid.
+
+    Raises PermissionDenied if the caller's role is for another team than the namespace's.
+    """
     request = body.get("request") if isinstance(body, Mapping) else None
     if not isinstance(request, Mapping) or not isinstance(request.get("uid"), str):
         message = "The body must be an AdmissionReview of admission.k8s.io/v1 with a request and its uid."
         raise InvalidRequest(message, errors=[FieldError("/request", "required", message)])
-    response = _review_request(request)
+    with of_all_organisations():
+        response = _review_request(request, _hidden_from(caller, str(request.get("namespace") or "")))
     dry_run = request.get("dryRun") is True
     if not dry_run:
         ADMISSIONS.labels("allowed" if response["allowed"] else "denied", "false").inc()
     return {"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": request["uid"], **response}}
 
 
-def _review_request(request: Mapping[str, Any]) -> dict[str, Any]:
+def _hidden_from(caller: Caller, namespace: str) -> HiddenTeams:
+    """Return the teams that a response must not name. Only roles for teams have any."""
+    if caller.owners_for(Action.AGENT_CONFIG_ADMIT).everything:
+        return HiddenTeams()
+    caller.require(Action.AGENT_CONFIG_ADMIT, owner=owner_of(namespace))
+    return hidden_teams(caller)
+
+
+def _review_request(request: Mapping[str, Any], hidden: HiddenTeams) -> dict[str, Any]:
     old, new = request.get("oldObject"), request.get("object")
     name = _read_request_name(request, new if isinstance(new, Mapping) else old)
     if not name.startswith(PREFIX):
@@ -67,7 +84,7 @@ def _review_request(request: Mapping[str, Any]) -> dict[str, Any]:
             [(error.path or "/", error.code.value, _describe_diagnostic(error)) for error in reading.errors],
             reading,
         )
-    conflicts = list(_find_conflicts(document, reading, old))
+    conflicts = [redact_hidden(verdict, hidden) for verdict in _find_conflicts(document, reading, old)]
     if conflicts and settings.AGENT_CONFIGS_ADMISSION == "deny":
         return _build_denial(
             [(str(conflict.claim.key), conflict.reason.value, conflict.message) for conflict in conflicts],

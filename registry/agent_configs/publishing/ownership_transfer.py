@@ -8,9 +8,12 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from controlplane.access import audit
+from controlplane.access.organisations import of_all_organisations
+from controlplane.access.teams.teams import check_team_name
 from controlplane.database.clock import database_now
 from controlplane.database.locks import lock_publishing
 from controlplane.errors import NameTaken, UnknownGrant
+from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from registry.agent_configs.claims.grants import Grant, Transfer, apply_transfer
 from registry.agent_configs.documents.published import (
@@ -23,8 +26,8 @@ from registry.agent_configs.documents.published import (
 )
 from registry.agent_configs.event_types import CLAIM_RELEASED, CLAIM_TRANSFERRED, GRANT_GIVEN, GRANT_WITHDRAWN
 from registry.agent_configs.models import AgentConfigGrant, AgentConfigRelease
+from registry.agent_configs.owners import owner_of
 from registry.agent_configs.publishing.recompute import recompute_all
-from registry.agent_configs.publishing.teams import check_team_name
 from registry.agent_configs.storage import policies
 from registry.agent_configs.storage.load_documents import load_documents
 from registry.agent_configs.storage.load_inputs import load_ownership
@@ -68,7 +71,7 @@ def release_claim(team: str, kind: ClaimKind, name: str, *, actor: Actor) -> Non
     _, created = AgentConfigRelease.objects.get_or_create(team=team, kind=kind.value, name=name)
     if created:
         entry = {"team": team, "kind": kind.value, "name": name}
-        _record(CLAIM_RELEASED, f"{kind.value}/{name}", entry, actor)
+        _record(CLAIM_RELEASED, f"{kind.value}/{name}", entry, actor, team_id=owner_of(team))
         recompute_all(actor)
 
 
@@ -94,10 +97,12 @@ def transfer_claim(order: Transfer, *, actor: Actor) -> None:
         "from_team": order.from_team,
         "to_team": order.to_team,
     }
-    _record(CLAIM_TRANSFERRED, f"{order.kind.value}/{order.name}", entry, actor)
+    # It names two teams, so it belongs to neither.
+    _record(CLAIM_TRANSFERRED, f"{order.kind.value}/{order.name}", entry, actor, team_id=None)
     recompute_all(actor)
 
 
+@of_all_organisations()
 def _load_claims() -> list[Claim]:
     naming: Naming = policies.claim_policy().naming
     documents = [document.published for document in load_documents(now=database_now())]
@@ -117,10 +122,20 @@ def _record_grant(row: AgentConfigGrant, actor: Actor, *, created: bool) -> None
         before=None if created else entry,
         after=entry if created else None,
         data=entry,
+        team_id=owner_of(row.team),
     )
 
 
-def _record(event_type: Any, object_id: str, entry: dict[str, Any], actor: Actor) -> None:
+def _record(
+    event_type: EventType, object_id: str, entry: dict[str, Any], actor: Actor, *, team_id: UUID | None
+) -> None:
     audit.record(
-        event_type, "agent_config_claim", object_id, actor=actor, before=None, after=entry, data=entry
+        event_type,
+        "agent_config_claim",
+        object_id,
+        actor=actor,
+        before=None,
+        after=entry,
+        data=entry,
+        team_id=team_id,
     )

@@ -6,14 +6,22 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from controlplane.access.organisations import of_all_organisations
 from controlplane.database.clock import database_now
+from controlplane.identity.callers import Caller
 from registry.agent_configs.bundles.compute import RecomputeResult, recompute
 from registry.agent_configs.bundles.differences import redact_difference, summarize_difference
 from registry.agent_configs.bundles.gates import Hold, redact_holds
 from registry.agent_configs.bundles.rendering import bundle_digest
 from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.documents.reading import Reading
-from registry.agent_configs.models import DataPlane, PublishingTeam
+from registry.agent_configs.models import DataPlane
+from registry.agent_configs.owners import organisations
+from registry.agent_configs.publishing.hidden_teams import (
+    HiddenTeams,
+    hidden_teams,
+    planes_with_visible_names,
+)
 from registry.agent_configs.publishing.read_request import read_text
 from registry.agent_configs.publishing.statuses import DocumentStatus, build_statuses
 from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
@@ -52,9 +60,10 @@ class Preview:
     outcomes: tuple[DataPlaneOutcome, ...]
 
 
-def preview_changes(changes: Sequence[PreviewChange], *, hidden: Set[str] = frozenset()) -> Preview:
-    """Preview all changes together in every data plane. hidden: teams that the reader cannot see."""
-    now = database_now()
+@of_all_organisations()
+def preview_changes(changes: Sequence[PreviewChange], caller: Caller) -> Preview:
+    """Preview all changes together in every data plane whose name the caller may see."""
+    now, hidden = database_now(), hidden_teams(caller)
     readings = {
         change.id: read_text(change.text, source="preview") for change in changes if change.text is not None
     }
@@ -62,7 +71,8 @@ def preview_changes(changes: Sequence[PreviewChange], *, hidden: Set[str] = froz
     ownership = load_ownership()
     changed_ids = {change.id for change in changes}
     outcomes = []
-    for plane in DataPlane.objects.order_by("name"):
+    named = planes_with_visible_names(caller, "team")
+    for plane in DataPlane.objects.filter(named).order_by("name"):
         loaded = load_inputs(plane, documents, ownership, now=now)
         result = recompute(loaded.inputs, now=now)
         difference = redact_difference(result.difference, loaded.inputs.active, result.bundle, hidden)
@@ -81,7 +91,7 @@ def preview_changes(changes: Sequence[PreviewChange], *, hidden: Set[str] = froz
     return Preview(readings, tuple(outcomes))
 
 
-def _find_holds(result: RecomputeResult, hidden: Set[str], teams: Set[str]) -> tuple[Hold, ...]:
+def _find_holds(result: RecomputeResult, hidden: HiddenTeams, teams: Set[str]) -> tuple[Hold, ...]:
     """Return the holds on the bundle and on the parts of the previewed teams."""
     parts = (held_part for held_part in result.division.held_parts if held_part.team in teams)
     reasons = (why for held_part in parts for why in held_part.reasons)
@@ -97,14 +107,16 @@ def _apply_changes(
 ) -> list[LoadedDocument]:
     by_id = {document.id: document for document in documents}
     outcomes = load_outcomes()
-    organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
+    organisation_by_team = organisations()
     for change in changes:
         reading = readings.get(change.id)
         if reading is None:
             by_id.pop(change.id, None)
         elif reading.content is not None:
             before = by_id.get(change.id)
-            new = _build_document(change.id, reading, before, organisations.get(change.id.namespace, ""), now)
+            new = _build_document(
+                change.id, reading, before, organisation_by_team.get(change.id.namespace, ""), now
+            )
             by_id[change.id] = replace(new, probe=probe_of(reading.content, outcomes))
     return list(by_id.values())
 

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from controlplane.access import audit
+from controlplane.access.teams.teams import check_team_name
 from controlplane.database.clock import database_now
 from controlplane.database.locks import try_lock_publishing
 from controlplane.errors import (
@@ -32,6 +33,8 @@ from registry.agent_configs.documents.published import Canary, DocumentId, TaskT
 from registry.agent_configs.documents.reading import Reading
 from registry.agent_configs.event_types import CONFIG_PUBLISHED, CONFIG_REMOVED
 from registry.agent_configs.models import DOCUMENT_LENGTH, AgentConfig, AgentConfigGeneration
+from registry.agent_configs.owners import owner_of
+from registry.agent_configs.publishing.hidden_teams import hidden_teams
 from registry.agent_configs.publishing.quarantine import quarantine_flapping, readmit_fixed
 from registry.agent_configs.publishing.quotas import (
     check_bytes,
@@ -42,7 +45,6 @@ from registry.agent_configs.publishing.quotas import (
 )
 from registry.agent_configs.publishing.read_request import read_text
 from registry.agent_configs.publishing.recompute import recompute_all
-from registry.agent_configs.publishing.teams import check_team_name, hidden_teams
 from registry.agent_configs.storage import policies
 from registry.agent_configs.storage.team_parts import generations_in_force, load_held_documents
 
@@ -293,4 +295,5 @@ def _record(
         before=before,
         after=after,
         data={**name, **data},
+        team_id=owner_of(document.namespace),
     )

@@ -13,6 +13,7 @@ from controlplane.errors import UnknownAgentConfig
 from controlplane.identity.actors import Actor, system
 from registry.agent_configs.event_types import CONFIG_QUARANTINED, CONFIG_READMITTED
 from registry.agent_configs.models import AgentConfig, AgentConfigQuarantine, DataPlane
+from registry.agent_configs.owners import owner_of, reader_of
 from registry.agent_configs.publishing.recompute import recompute_all
 
 REJECTED, FLAPPING, MANUAL = REASONS = ("rejected", "flapping", "manual")
@@ -96,11 +97,14 @@ def _store_quarantine(record: AgentConfigQuarantine, actor: Actor) -> None:
         before=None,
         after={**data, "generation": record.generation, "fallback": record.fallback},
         data=data,
+        team_id=reader_of(owner_of(row.team), record.data_plane),
     )
 
 
 def _delete_quarantines(row: AgentConfig, actor: Actor, reasons: tuple[str, ...]) -> int:
-    records = list(AgentConfigQuarantine.objects.filter(document=row, reason__in=reasons))
+    records = list(
+        AgentConfigQuarantine.objects.filter(document=row, reason__in=reasons).select_related("data_plane")
+    )
     for record in records:
         name = {"source": row.source, "team": row.team, "name": row.name}
         data = {**name, "data_plane": record.data_plane_id or "", "reason": record.reason}
@@ -112,6 +116,7 @@ def _delete_quarantines(row: AgentConfig, actor: Actor, reasons: tuple[str, ...]
             before={**data, "message": record.message},
             after=None,
             data=data,
+            team_id=reader_of(owner_of(row.team), record.data_plane),
         )
         record.delete()
     return len(records)

@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 from django.db import transaction
 
+from controlplane.access.organisations import of_all_organisations
 from controlplane.database.clock import database_now
 from controlplane.database.locks import lock_publishing
 from controlplane.events import log as event_log
@@ -34,6 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 @transaction.atomic
+@of_all_organisations()
 def recompute_all(actor: Actor) -> list[str]:
     """Recompute data planes with changed inputs; return those that got a new bundle."""
     lock_publishing()
@@ -104,6 +106,7 @@ def _activate(plane: DataPlane, result: RecomputeResult, sha256: str, actor: Act
         data=data,
         actor=actor.name,
         request_id=actor.request_id,
+        team_id=plane.bundle_owner_id,
     )
 
 
@@ -141,4 +144,5 @@ def _append_held_event(plane: DataPlane, hold: dict[str, Any]) -> None:
         plane.name,
         data={"data_plane": plane.name, "digest": hold["digest"], **reason},
         actor="system:agent_configs",
+        team_id=plane.bundle_owner_id,
     )

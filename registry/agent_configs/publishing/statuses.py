@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from controlplane.events import log as event_log
-from controlplane.events.types import EventType
-from controlplane.scopes import Scope
 from registry.agent_configs import serialization
 from registry.agent_configs.bundles.bundle import Bundle, BundleInput
 from registry.agent_configs.bundles.compute import RecomputeResult
@@ -27,9 +26,12 @@ from registry.agent_configs.bundles.conditions import (
 from registry.agent_configs.bundles.gates import redact_holds
 from registry.agent_configs.bundles.team_parts import find_waiting_documents
 from registry.agent_configs.claims.decide import Decision
+from registry.agent_configs.claims.redaction import redact_conditions
 from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.event_types import CONFIG_STATUS_CHANGED
 from registry.agent_configs.models import AgentConfigStatus, DataPlane
+from registry.agent_configs.owners import owners_of, reader_of
+from registry.agent_configs.publishing.hidden_teams import HiddenTeams
 from registry.agent_configs.storage.load_documents import LoadedDocument
 from registry.agent_configs.storage.load_inputs import LoadedInputs, Substitution
 
@@ -97,7 +99,8 @@ def store_statuses(
     """Write changed statuses and append their events."""
     rows = {row.document_id: row for row in AgentConfigStatus.objects.filter(data_plane=plane)}
     statuses = build_statuses(plane, loaded, recomputed, in_force)
-    events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
+    events: list[event_log.Entry] = []
+    owners = owners_of({document.id.namespace for document in loaded.documents})
     changed: list[AgentConfigStatus] = []
     for document in loaded.documents:
         assert document.key is not None
@@ -108,7 +111,9 @@ def store_statuses(
         before = [serialization.condition_from_json(condition, plane.name) for condition in row.conditions]
         conditions = with_transition_times(status.conditions, before, now=now)
         written = [serialization.condition_to_json(condition) for condition in conditions]
-        events += _status_events(plane, document, before, conditions)
+        news = _find_news(before, conditions)
+        owner = owners.get(document.id.namespace)
+        events += [_build_event(plane, document.id, condition, status, owner) for condition in news]
         changed.append(
             AgentConfigStatus(
                 document_id=document.key,
@@ -120,7 +125,7 @@ def store_statuses(
         )
     _store_rows(changed, [row.id for row in rows.values()])
     if events:
-        event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
+        event_log.append_each(events)
 
 
 def _find_held_parts(loaded: LoadedInputs, recomputed: RecomputeResult) -> dict[DocumentId, Substitution]:
@@ -217,29 +222,36 @@ def _with_substitution(condition: Condition, substitution: Substitution | None) 
     )
 
 
-def _status_events(
-    plane: DataPlane, document: LoadedDocument, before: Iterable[Condition], after: Iterable[Condition]
-) -> list[tuple[EventType, str, dict[str, Any], Scope]]:
+def _find_news(before: Iterable[Condition], after: Iterable[Condition]) -> list[Condition]:
+    """Return the conditions whose change is an event."""
     previous = {condition.type: (condition.status, str(condition.reason)) for condition in before}
-    name = document.id
     return [
-        (
-            CONFIG_STATUS_CHANGED,
-            str(name),
-            {
-                "source": name.source,
-                "team": name.namespace,
-                "name": name.name,
-                "data_plane": plane.name,
-                "condition": condition.type.value,
-                "status": condition.status.value,
-                "reason": str(condition.reason),
-                "message": condition.message,
-            },
-            Scope(),
-        )
+        condition
         for condition in after
         if condition.type in _ANNOUNCED
         and previous.get(condition.type) != (condition.status, str(condition.reason))
         and (condition.type in previous or (condition.type, str(condition.reason)) not in _SILENT_WHEN_NEW)
     ]
+
+
+def _build_event(
+    plane: DataPlane, name: DocumentId, condition: Condition, status: DocumentStatus, owner: UUID | None
+) -> event_log.Entry:
+    """Build the event of a condition. An event that the team may read names no other team."""
+    reader = reader_of(owner, plane)
+    row = serialization.condition_to_json(condition)
+    if reader is not None:
+        (row,) = redact_conditions([row], status.conflicts, HiddenTeams(all_but=frozenset({name.namespace})))
+    data = {
+        "source": name.source,
+        "team": name.namespace,
+        "name": name.name,
+        "data_plane": plane.name,
+        "condition": row["type"],
+        "status": row["status"],
+        "reason": row["reason"],
+        "message": row["message"],
+    }
+    return event_log.Entry(
+        CONFIG_STATUS_CHANGED, "agent_config", str(name), data, "system:agent_configs", team_id=reader
+    )

@@ -9,8 +9,6 @@ from typing import Any
 from controlplane.database.clock import database_now
 from controlplane.database.locks import lock_publishing
 from controlplane.events import log as event_log
-from controlplane.events.types import EventType
-from controlplane.scopes import Scope
 from registry.agent_configs import serialization
 from registry.agent_configs.bundles.conditions import (
     Condition,
@@ -21,6 +19,7 @@ from registry.agent_configs.bundles.conditions import (
 )
 from registry.agent_configs.event_types import CONFIG_STATUS_CHANGED
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus
+from registry.agent_configs.owners import owner_of
 from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
 
@@ -31,7 +30,7 @@ def store_reachability(changed: Collection[AgentEndpoint]) -> None:
         return
     lock_publishing()
     outcomes = load_outcomes()
-    events: list[tuple[EventType, str, dict[str, Any], Scope]] = []
+    events: list[event_log.Entry] = []
     rows = []
     for document, statuses in _load_affected_documents(changed):
         content = serialization.content_from_json(document.content)
@@ -43,7 +42,7 @@ def store_reachability(changed: Collection[AgentEndpoint]) -> None:
         if any(_is_transition(old, reachable) for old in before):
             events.append(_build_event(document, reachable))
     AgentConfigStatus.objects.bulk_update(rows, ["conditions"], batch_size=1000)
-    event_log.append_many(events, object_type="agent_config", actor="system:agent_configs")
+    event_log.append_each(events)
 
 
 def _load_affected_documents(
@@ -83,7 +82,7 @@ def _is_transition(before: dict[str, Any] | None, condition: Condition) -> bool:
     return before["status"] != Status.UNKNOWN.value or condition.status is Status.FALSE
 
 
-def _build_event(document: AgentConfig, condition: Condition) -> tuple[EventType, str, dict[str, Any], Scope]:
+def _build_event(document: AgentConfig, condition: Condition) -> event_log.Entry:
     data = {
         "source": document.source,
         "team": document.team,
@@ -94,4 +93,11 @@ def _build_event(document: AgentConfig, condition: Condition) -> tuple[EventType
         "reason": condition.reason,
         "message": condition.message,
     }
-    return (CONFIG_STATUS_CHANGED, str(document.document_id), data, Scope())
+    return event_log.Entry(
+        CONFIG_STATUS_CHANGED,
+        "agent_config",
+        str(document.document_id),
+        data,
+        "system:agent_configs",
+        team_id=owner_of(document.team),
+    )

@@ -12,13 +12,13 @@ from pathlib import Path
 from django.conf import settings
 from django.db import transaction
 
+from controlplane.access.teams.teams import check_team_name
 from controlplane.database.locks import AdvisoryLock, try_lock
 from controlplane.errors import ControlplaneError
 from controlplane.identity.actors import Actor, system
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.event_types import FOLDER_CONFIRMED, FOLDER_LOADED, FOLDER_REFUSED
 from registry.agent_configs.publishing.publish import FOLDER
-from registry.agent_configs.publishing.teams import check_team_name
 from registry.agent_configs.source_models import AgentConfigFolder
 from registry.agent_configs.sources.follow import (
     CURRENT,

@@ -82,7 +82,8 @@ SELECT
    FROM registry_agentconfiggrant),
   (SELECT md5(string_agg(team || ':' || kind || ':' || name, ',' ORDER BY id))
    FROM registry_agentconfigrelease),
-  (SELECT md5(string_agg(name || ':' || organisation, ',' ORDER BY name)) FROM registry_publishingteam),
+  (SELECT md5(string_agg(slug || ':' || organisation, ',' ORDER BY slug))
+   FROM registry_teampublishing JOIN access_team ON id = team_id),
   (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigfolder),
   (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigcluster)
 """

@@ -17,8 +17,8 @@ from registry.agent_configs.models import (
     AgentConfigGeneration,
     AgentConfigQuarantine,
     DataPlane,
-    PublishingTeam,
 )
+from registry.agent_configs.owners import organisations
 from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
 from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
 from registry.agent_configs.storage import policies
@@ -45,12 +45,12 @@ class LoadedDocument:
 
 def load_documents(*, now: datetime) -> list[LoadedDocument]:
     """Load all published documents in a fixed order."""
-    organisations = dict(PublishingTeam.objects.values_list("name", "organisation"))
+    organisation_by_team = organisations()
     stale = _find_stale_sources()
     outcomes = load_outcomes()
     rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "recent_changes")
     documents = [
-        _build_document(row, organisations.get(row.team, ""), synced=row.source not in stale, now=now)
+        _build_document(row, organisation_by_team.get(row.team, ""), synced=row.source not in stale, now=now)
         for row in rows.order_by("source", "team", "name").iterator(chunk_size=2000)
     ]
     return [replace(document, probe=probe_of(document.published.content, outcomes)) for document in documents]

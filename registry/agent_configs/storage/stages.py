@@ -10,10 +10,10 @@ from registry.agent_configs.models import DataPlane
 
 
 def find_unsettled_earlier_planes(plane: DataPlane) -> tuple[str, ...]:
-    """Return the data planes that this one waits for."""
+    """Return the data planes that this one waits for: no team's rollout delays another's."""
     if not plane.stage:
         return ()
-    planes = DataPlane.objects.filter(stage__lt=plane.stage)
+    planes = DataPlane.objects.filter(stage__lt=plane.stage, team=plane.team_id)
     progress = [StageProgress(plane.name, plane.stage, _is_settled(plane)) for plane in planes]
     return find_unsettled_planes(plane.stage, progress, percent=settings.AGENT_CONFIGS_STAGE_PERCENT)
 

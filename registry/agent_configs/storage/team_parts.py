@@ -16,7 +16,8 @@ from registry.agent_configs.bundles.bundle import Bundle
 from registry.agent_configs.bundles.team_parts import Division, HeldPart, Parts, document_references
 from registry.agent_configs.documents.published import DocumentId, PublishedDocument
 from registry.agent_configs.event_types import PART_HELD
-from registry.agent_configs.models import AgentConfig, AgentConfigGeneration, DataPlane, PublishingTeam
+from registry.agent_configs.models import AgentConfig, AgentConfigGeneration, DataPlane
+from registry.agent_configs.owners import organisations, owner_of, reader_of
 from registry.agent_configs.part_models import AgentConfigPart
 from registry.agent_configs.storage.load_documents import LoadedDocument
 
@@ -118,14 +119,13 @@ def _load_older(required: Collection[Reference]) -> dict[Reference, PublishedDoc
         name__in={document_id.name for document_id in names},
     ).defer("text", "content", "diagnostics")
     by_key = {row.id: row for row in rows if row.document_id in names}
-    teams = PublishingTeam.objects.filter(name__in={document_id.namespace for document_id in names})
-    organisations = dict(teams.values_list("name", "organisation"))
+    organisation_by_team = organisations()
     numbers = {number for _, number in required}
     documents = {}
     for generation in AgentConfigGeneration.objects.filter(document_id__in=by_key, number__in=numbers):
         row = by_key[generation.document_id]
         if (reference := (row.document_id, generation.number)) in required:
-            documents[reference] = _build_document(row, generation, organisations.get(row.team, ""))
+            documents[reference] = _build_document(row, generation, organisation_by_team.get(row.team, ""))
     for document, number in required - documents.keys():
         log.warning("agent_configs.generation_gone", document=str(document), generation=number)
     return documents
@@ -158,7 +158,14 @@ def _hold_to_json(plane: DataPlane, held_part: HeldPart, before: dict[str, Any] 
         return before
     reason = {"gate": held_part.reasons[0].gate.value, "message": held_part.reasons[0].message}
     data = {"data_plane": plane.name, "team": held_part.team, "digest": held_part.digest, **reason}
-    event_log.append(PART_HELD, "publishing_team", held_part.team, data=data, actor="system:agent_configs")
+    event_log.append(
+        PART_HELD,
+        "publishing_team",
+        held_part.team,
+        data=data,
+        actor="system:agent_configs",
+        team_id=reader_of(owner_of(held_part.team), plane),
+    )
     return {**hold, "since": database_now().isoformat()}
 
 

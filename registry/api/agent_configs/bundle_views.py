@@ -12,9 +12,8 @@ from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
 from registry.agent_configs import serialization
 from registry.agent_configs.bundles.differences import compare_bundles, summarize_difference
-from registry.agent_configs.delivery.data_planes import get_bundle
+from registry.agent_configs.delivery.plane_access import get_readable_bundle, planes_with_readable_contents
 from registry.agent_configs.models import AgentConfigBundle
-from registry.agent_configs.publishing.teams import check_may_see_all_teams
 from registry.api.agent_configs import data_plane_schemas as schemas
 from registry.api.agent_configs import examples
 
@@ -38,8 +37,10 @@ class BundleCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = schemas.BundleListQuery.parse(request)
-        check_may_see_all_teams(caller_of(request))
         rows = AgentConfigBundle.objects.defer("text", "body")
+        names = planes_with_readable_contents(caller_of(request))
+        if names is not None:
+            rows = rows.filter(data_plane__in=names)
         if "data_plane" in query:
             rows = rows.filter(data_plane=query["data_plane"])
         page = paginate(request, rows, order=("-id",), query=query)
@@ -61,8 +62,7 @@ class BundleItem(Endpoint):
     )
     def get(self, request: Request, name: str, revision: int) -> Response:
         Query.parse(request)
-        check_may_see_all_teams(caller_of(request))
-        return Response(schemas.show_bundle(get_bundle(name, revision)))
+        return Response(schemas.show_bundle(get_readable_bundle(name, revision, caller_of(request))))
 
 
 class BundleDifference(Endpoint):
@@ -81,9 +81,10 @@ class BundleDifference(Endpoint):
     )
     def get(self, request: Request, name: str, revision: int, other: int) -> Response:
         Query.parse(request)
-        check_may_see_all_teams(caller_of(request))
+        caller = caller_of(request)
         before, after = (
-            serialization.bundle_from_json(get_bundle(name, number).body) for number in (revision, other)
+            serialization.bundle_from_json(get_readable_bundle(name, number, caller).body)
+            for number in (revision, other)
         )
         result = compare_bundles(before, after)
         return Response({"changes": list(summarize_difference(result)), "restarts": list(result.restarts)})

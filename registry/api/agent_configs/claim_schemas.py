@@ -8,7 +8,8 @@ from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
-from registry.agent_configs.models import KINDS, AgentConfigGrant, ClaimRecord, PublishingTeam
+from registry.agent_configs.models import KINDS, AgentConfigGrant, ClaimRecord
+from registry.agent_configs.team_models import PublishingTeam
 from registry.api.agent_configs.document_schemas import SOURCES, ClaimConflict
 
 
@@ -151,9 +152,13 @@ class ConflictListQuery(PageQuery):
     team = serializers.CharField(required=False, help_text="Only documents of this team.")
 
 
-def show_team(row: PublishingTeam) -> dict[str, Any]:
-    names = ("name", "organisation", "publishers", "version")
-    return {name: getattr(row, name) for name in names}
+def show_team(row: PublishingTeam, publishers: list[str]) -> dict[str, Any]:
+    return {
+        "name": row.team.slug,
+        "organisation": row.organisation,
+        "publishers": publishers,
+        "version": row.version,
+    }
 
 
 def show_grant(row: AgentConfigGrant) -> dict[str, Any]:

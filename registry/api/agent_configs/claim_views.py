@@ -5,26 +5,36 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
-from controlplane.errors import UnknownTeam
 from controlplane.identity.roles import Action
 from registry.agent_configs.claims.grants import Grant, Transfer
 from registry.agent_configs.documents.published import ClaimKind
-from registry.agent_configs.models import AgentConfigGrant, AgentConfigStatus, ClaimRecord, PublishingTeam
+from registry.agent_configs.models import AgentConfigGrant, AgentConfigStatus, ClaimRecord
+from registry.agent_configs.publishing.hidden_teams import hidden_teams, planes_with_visible_names
 from registry.agent_configs.publishing.ownership_transfer import (
     create_grant,
     delete_grant,
     release_claim,
     transfer_claim,
 )
-from registry.agent_configs.publishing.teams import check_may_publish, get_team, hidden_teams, put_team
+from registry.agent_configs.publishing.teams import (
+    TeamSpec,
+    check_may_publish,
+    get_team,
+    publishers_of,
+    put_team,
+    visible_teams,
+)
+from registry.agent_configs.team_models import PublishingTeam
 from registry.api.agent_configs import claim_schemas as schemas
 from registry.api.agent_configs import examples
 from registry.api.agent_configs.document_schemas import show_conflicts
@@ -49,9 +59,11 @@ class TeamCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
-        rows = PublishingTeam.objects.exclude(name__in=hidden_teams(caller_of(request)))
+        rows = visible_teams(caller_of(request)).annotate(name=F("team__slug"))
+        page = paginate(request, rows, order=("name", "team_id"), query=query)
+        publishers = publishers_of(page.items)
         return page_response(
-            request, paginate(request, rows, order=("name",), query=query), schemas.show_team
+            request, page, lambda row: schemas.show_team(row, publishers.get(row.team_id, []))
         )
 
 
@@ -69,10 +81,8 @@ class TeamItem(Endpoint):
     )
     def get(self, request: Request, team: str) -> Response:
         Query.parse(request)
-        if team in hidden_teams(caller_of(request)):
-            raise UnknownTeam(f"Team {team[:80]!r} does not exist.")
-        row = get_team(team)
-        return respond(request, schemas.show_team(row), etag=version_etag(row.version))
+        row = get_team(team, caller_of(request))
+        return respond(request, _show_team(row), etag=version_etag(row.version))
 
     @extend_schema(
         operation_id="agent_config_teams_put",
@@ -93,13 +103,17 @@ class TeamItem(Endpoint):
         body = parse_body(schemas.TeamWrite, request)
         row, created = put_team(
             team,
-            body["organisation"],
-            body["publishers"],
+            TeamSpec(body["organisation"], body["publishers"]),
+            caller=caller_of(request),
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
         )
         headers = {"ETag": version_etag(row.version)}
-        return Response(schemas.show_team(row), status=201 if created else 200, headers=headers)
+        return Response(_show_team(row), status=201 if created else 200, headers=headers)
+
+
+def _show_team(row: PublishingTeam) -> dict[str, Any]:
+    return schemas.show_team(row, publishers_of([row])[row.team_id])
 
 
 class GrantCollection(Endpoint):
@@ -116,7 +130,7 @@ class GrantCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = PageQuery.parse(request)
-        rows = AgentConfigGrant.objects.exclude(team__in=hidden_teams(caller_of(request)))
+        rows = AgentConfigGrant.objects.filter(hidden_teams(caller_of(request)).visible("team"))
         return page_response(request, paginate(request, rows, order=("id",), query=query), schemas.show_grant)
 
     @extend_schema(
@@ -132,6 +146,8 @@ class GrantCollection(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
+        # It takes names from other teams.
+        caller_of(request).require(Action.AGENT_CONFIG_RULE)
         body = parse_body(schemas.GrantWrite, request)
         grant = Grant(body["team"], body["pattern"], ClaimKind(body["kind"]))
         row = create_grant(grant, actor=actor_of(request, query["change_message"]))
@@ -153,6 +169,7 @@ class GrantItem(Endpoint):
     @mutation
     def delete(self, request: Request, grant_id: UUID) -> Response:
         query = ReasonedQuery.parse(request)
+        caller_of(request).require(Action.AGENT_CONFIG_RULE)
         delete_grant(grant_id, actor=actor_of(request, query["change_message"]))
         return Response(status=204)
 
@@ -172,12 +189,16 @@ class ClaimCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = schemas.ClaimListQuery.parse(request)
         filters = {name: query[name] for name in ("data_plane", "team", "kind", "name") if name in query}
-        rows = ClaimRecord.objects.filter(**filters).exclude(team__in=hidden_teams(caller_of(request)))
+        caller = caller_of(request)
+        rows = ClaimRecord.objects.filter(
+            hidden_teams(caller).visible("team"), planes_with_visible_names(caller), **filters
+        )
         return page_response(request, paginate(request, rows, order=("id",), query=query), schemas.show_claim)
 
 
 class ReleaseClaim(Endpoint):
     actions = {"POST": Action.AGENT_CONFIG_PUBLISH}
+    problems = {"POST": (errors.UnknownTeam,)}
 
     @extend_schema(
         operation_id="agent_config_claims_release",
@@ -215,6 +236,7 @@ class TransferClaim(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
+        caller_of(request).require(Action.AGENT_CONFIG_RULE)
         body = parse_body(schemas.TransferWrite, request)
         order = Transfer(ClaimKind(body["kind"]), body["name"], body["from_team"], body["to_team"])
         transfer_claim(order, actor=actor_of(request, query["change_message"]))
@@ -237,9 +259,10 @@ class ConflictCollection(Endpoint):
         examples=examples.CONFLICTS,
     )
     def get(self, request: Request) -> Response:
-        query = schemas.ConflictListQuery.parse(request)
+        query, caller = schemas.ConflictListQuery.parse(request), caller_of(request)
+        hidden = hidden_teams(caller)
         rows = AgentConfigStatus.objects.exclude(conflicts=[]).select_related("document")
-        rows = rows.exclude(document__team__in=hidden_teams(caller_of(request)))
+        rows = rows.filter(hidden.visible("document__team"), planes_with_visible_names(caller))
         if "data_plane" in query:
             rows = rows.filter(data_plane=query["data_plane"])
         if "team" in query:
@@ -252,7 +275,7 @@ class ConflictCollection(Endpoint):
                 "source": document.source,
                 "team": document.team,
                 "document": document.name,
-                "conflicts": show_conflicts(row.conflicts, caller_of(request)),
+                "conflicts": show_conflicts(row.conflicts, hidden),
             }
 
         return page_response(request, paginate(request, rows, order=("id",), query=query), show)

@@ -10,15 +10,18 @@ from rest_framework import serializers
 from controlplane.api.fields import Query, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from controlplane.endpoints.events.schemas import MAX_WAIT_SECONDS
+from controlplane.identity.callers import Caller
 from overrides.api.schemas import AnyJSONField
 from registry.agent_configs.bundles.conditions import AckState
 from registry.agent_configs.delivery.data_planes import Format, show_spec
 from registry.agent_configs.models import DIALECTS, AgentConfigBundle, DataPlane
+from registry.agent_configs.publishing.hidden_teams import hidden_teams, shows_contents
 from registry.api.agent_configs.document_schemas import GateHold
 
 FORMATS = [(format.value, format.value) for format in Format]
 ACK_STATES = [(ack_state.value, ack_state.value) for ack_state in AckState]
 _MOST = 1000
+_HIDDEN = "Administrators of all teams can see it."
 
 
 class ConfigMapName(StrictSerializer):
@@ -27,6 +30,12 @@ class ConfigMapName(StrictSerializer):
 
 
 class DataPlaneWrite(StrictSerializer):
+    team = Text(
+        required=False,
+        allow_null=True,
+        max_length=63,
+        help_text="The team that owns the data plane; null for the platform. Default: unchanged.",
+    )
     dialect = serializers.ChoiceField(
         choices=DIALECTS,
         required=False,
@@ -84,6 +93,7 @@ class DataPlaneWrite(StrictSerializer):
 
 class DataPlaneRead(serializers.Serializer[Any]):
     name = serializers.CharField()
+    team = serializers.CharField(allow_null=True, help_text="The owner; null for the platform.")
     dialect = serializers.ChoiceField(choices=DIALECTS)
     release = serializers.CharField()
     enabled_plugins = serializers.ListField(child=serializers.CharField())
@@ -193,6 +203,17 @@ class BundleDifferenceRead(serializers.Serializer[Any]):
     restarts = serializers.ListField(
         child=serializers.CharField(), help_text="Settings that propeller reads only at startup."
     )
+
+
+def show_plane_to(caller: Caller, plane: DataPlane, held_teams: Sequence[str]) -> dict[str, Any]:
+    """Show a data plane without what its bundles say of teams that the caller does not see."""
+    shown, hidden = show_plane(plane, held_teams), hidden_teams(caller)
+    if shows_contents(plane, hidden):
+        return shown
+    held = [{"gate": hold["gate"], "message": _HIDDEN} for hold in shown["held"]]
+    errors = [{**error, "message": _HIDDEN, "path": "", "document": ""} for error in shown["ack_errors"]]
+    visible = [team for team in held_teams if team not in hidden]
+    return {**shown, "held": held, "held_changes": [], "held_teams": visible, "ack_errors": errors}
 
 
 def show_plane(plane: DataPlane, held_teams: Sequence[str]) -> dict[str, Any]:

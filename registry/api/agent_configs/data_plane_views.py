@@ -26,16 +26,22 @@ from registry.agent_configs.delivery.data_planes import (
     approve,
     configuration_etag,
     delete_plane,
+    find_team,
     get_configuration,
-    get_followed_plane,
-    get_plane,
     put_plane,
 )
 from registry.agent_configs.delivery.long_poll import watch_data_plane
+from registry.agent_configs.delivery.plane_access import (
+    check_contents,
+    check_may_put,
+    get_followed_plane,
+    get_readable_plane,
+    get_ruled_plane,
+    readable_planes,
+)
 from registry.agent_configs.delivery.signatures import digest_headers, signature_headers
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.models import DataPlane
-from registry.agent_configs.publishing.teams import check_may_see_all_teams
 from registry.agent_configs.storage.team_parts import load_held_teams
 from registry.api.agent_configs import data_plane_schemas as schemas
 from registry.api.agent_configs import examples
@@ -56,12 +62,13 @@ class DataPlaneCollection(Endpoint):
         examples=examples.PLANES,
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
-        check_may_see_all_teams(caller_of(request))
-        page = paginate(request, DataPlane.objects.all(), order=("name",), query=query)
+        query, caller = PageQuery.parse(request), caller_of(request)
+        page = paginate(request, readable_planes(caller), order=("name",), query=query)
         teams_by_plane = load_held_teams(page.items)
         return page_response(
-            request, page, lambda plane: schemas.show_plane(plane, teams_by_plane.get(plane.name, ()))
+            request,
+            page,
+            lambda plane: schemas.show_plane_to(caller, plane, teams_by_plane.get(plane.name, ())),
         )
 
 
@@ -83,8 +90,7 @@ class DataPlaneItem(Endpoint):
     )
     def get(self, request: Request, name: str) -> Response:
         Query.parse(request)
-        check_may_see_all_teams(caller_of(request))
-        return _respond(get_plane(name))
+        return _respond(get_readable_plane(name, caller_of(request)), request)
 
     @extend_schema(
         operation_id="data_planes_put",
@@ -101,14 +107,17 @@ class DataPlaneItem(Endpoint):
         query = ReasonedQuery.parse(request)
         body = parse_body(schemas.DataPlaneWrite, request)
         lists = {field: tuple(value) for field, value in body.items() if isinstance(value, list)}
-        spec = DataPlaneSpec(**{**body, **lists, "dialect": Dialect(body["dialect"])})
+        spec = DataPlaneSpec(
+            **{"team": find_team(name), **body, **lists, "dialect": Dialect(body["dialect"])}
+        )
+        check_may_put(name, spec, caller_of(request))
         plane, created = put_plane(
             name,
             spec,
             actor=actor_of(request, query["change_message"]),
             precondition=parse_precondition(request),
         )
-        return _respond(plane, status=201 if created else 200)
+        return _respond(plane, request, status=201 if created else 200)
 
     @extend_schema(
         operation_id="data_planes_delete",
@@ -122,6 +131,7 @@ class DataPlaneItem(Endpoint):
     def delete(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
         actor = actor_of(request, query["change_message"])
+        get_ruled_plane(name, caller_of(request))
         delete_plane(name, actor=actor, precondition=parse_precondition(request))
         return Response(status=204)
 
@@ -189,7 +199,7 @@ class DataPlaneAcks(Endpoint):
         body = parse_body(schemas.AckWrite, request)
         errors = tuple(AckError(**error) for error in body["errors"])
         word = Acknowledgement(body["revision"], AckState(body["status"]), body["sha256"], errors)
-        return _respond(acknowledge(name, word, actor=actor_of(request, query["change_message"])))
+        return _respond(acknowledge(name, word, actor=actor_of(request, query["change_message"])), request)
 
 
 class ApproveBundle(Endpoint):
@@ -212,7 +222,10 @@ class ApproveBundle(Endpoint):
     def post(self, request: Request, name: str) -> Response:
         query = ReasonedQuery.parse(request)
         body = parse_body(schemas.ApprovalWrite, request)
-        return _respond(approve(name, body["digest"], actor=actor_of(request, query["change_message"])))
+        caller = caller_of(request)
+        check_contents(get_ruled_plane(name, caller), caller)
+        plane = approve(name, body["digest"], actor=actor_of(request, query["change_message"]))
+        return _respond(plane, request)
 
 
 def _respond_with_configuration(path: str, plane: DataPlane, config_format: Format) -> HttpResponse:
@@ -229,7 +242,8 @@ def _respond_with_configuration(path: str, plane: DataPlane, config_format: Form
     return HttpResponse(body, headers={**headers, **signature_headers(path, headers)})
 
 
-def _respond(plane: DataPlane, status: int = 200) -> Response:
+def _respond(plane: DataPlane, request: Request, status: int = 200) -> Response:
     headers = {"ETag": version_etag(plane.version)}
     teams = load_held_teams([plane]).get(plane.name, ())
-    return Response(schemas.show_plane(plane, teams), status=status, headers=headers)
+    shown = schemas.show_plane_to(caller_of(request), plane, teams)
+    return Response(shown, status=status, headers=headers)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Container
 from typing import Any
 
+from django.db.models import Q
 from rest_framework import serializers
 
 from controlplane.api.fields import Flag, Query, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from controlplane.identity.callers import Caller
+from registry.agent_configs.claims.redaction import redact_conditions, redact_conflict, redact_observations
 from registry.agent_configs.models import AgentConfig
+from registry.agent_configs.publishing.hidden_teams import (
+    HiddenTeams,
+    hidden_teams,
+    planes_with_visible_names,
+)
 from registry.agent_configs.publishing.publish import API, FOLDER, KUBERNETES
-from registry.agent_configs.publishing.teams import hidden_teams
 
 SOURCES = [(source, source) for source in (API, FOLDER, KUBERNETES)]
 _MOST_PREVIEWED = 100
@@ -221,7 +227,9 @@ def show_summary(row: AgentConfig) -> dict[str, Any]:
 
 
 def show_document(row: AgentConfig, caller: Caller) -> dict[str, Any]:
-    """Show a document with its status in all data planes, by two more queries."""
+    """Show a document with its status in the data planes that the caller may see."""
+    hidden = hidden_teams(caller)
+    named = planes_with_visible_names(caller)
     return {
         **show_summary(row),
         "text": row.text,
@@ -237,30 +245,42 @@ def show_document(row: AgentConfig, caller: Caller) -> dict[str, Any]:
                 "fallback": quarantine.fallback,
                 "until": quarantine.until,
             }
-            for quarantine in row.quarantines.order_by("id")
+            for quarantine in row.quarantines.filter(Q(data_plane=None) | named).order_by("id")
         ],
         "data_planes": [
             {
                 "data_plane": status.data_plane_id,
-                "conditions": status.conditions,
-                "conflicts": show_conflicts(status.conflicts, caller),
-                "observations": status.observations,
+                **show_status(status.conditions, status.conflicts, status.observations, hidden),
             }
-            for status in row.statuses.order_by("data_plane")
+            for status in row.statuses.filter(named).order_by("data_plane")
         ],
     }
 
 
-def show_conflicts(stored: list[dict[str, Any]], caller: Caller) -> list[dict[str, Any]]:
-    """Hide winners that the caller may not read; administrators see all."""
-    hidden = frozenset(hidden_teams(caller)) if stored else frozenset()
+def show_status(
+    conditions: list[dict[str, Any]],
+    conflicts: list[dict[str, Any]],
+    observations: list[dict[str, Any]],
+    hidden: HiddenTeams,
+) -> dict[str, Any]:
+    """Show the status of a document in one data plane."""
+    return {
+        "conditions": redact_conditions(conditions, conflicts, hidden),
+        "conflicts": show_conflicts(conflicts, hidden),
+        "observations": observations if hidden.all_but is None else redact_observations(observations),
+    }
+
+
+def show_conflicts(stored: list[dict[str, Any]], hidden: Container[str]) -> list[dict[str, Any]]:
+    """Show conflicts without winners of hidden teams."""
     return [_show_conflict(conflict, hidden) for conflict in stored]
 
 
-def _show_conflict(conflict: dict[str, Any], hidden: Set[str]) -> dict[str, Any]:
-    """Show a conflict. hidden: teams that the reader cannot see. Older rows lack the winner's message."""
-    names = ("kind", "name", "version", "pin", "reason", "because", "message", "needs_review")
+def _show_conflict(conflict: dict[str, Any], hidden: Container[str]) -> dict[str, Any]:
+    """Show a conflict. Older rows lack the winner's message."""
+    names = ("kind", "name", "version", "pin", "reason", "because", "needs_review")
     fields = {name: conflict[name] for name in names} | {"winner_team": "", "winner_document": ""}
+    fields["message"] = redact_conflict(conflict, hidden)
     winner = conflict["winner"]
     if winner is None or winner["team"] in hidden:
         return fields

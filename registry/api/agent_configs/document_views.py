@@ -13,30 +13,21 @@ from controlplane import errors
 from controlplane.api.bodies import MEDIA_TYPE, StrictJSONParser, limit_of, read_text
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, version_etag
-from controlplane.api.fields import Query, parse_body
+from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from registry.agent_configs import serialization
 from registry.agent_configs.documents.published import Canary, DocumentId, TaskTypeFacts
 from registry.agent_configs.models import AgentConfig
-from registry.agent_configs.publishing.admission_webhook import review
-from registry.agent_configs.publishing.preview import (
-    DataPlaneOutcome,
-    Preview,
-    PreviewChange,
-    preview_changes,
-)
+from registry.agent_configs.publishing.hidden_teams import hidden_teams
 from registry.agent_configs.publishing.publish import (
     API,
     DocumentSpec,
     delete_document,
-    get_document,
     get_visible_document,
     put_document,
 )
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
-from registry.agent_configs.publishing.teams import check_may_publish, hidden_teams
+from registry.agent_configs.publishing.teams import check_may_publish, get_ruled_document
 from registry.api.agent_configs import document_schemas, examples
 
 _TAGS = ["agent configurations"]
@@ -71,7 +62,7 @@ class AgentConfigCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = document_schemas.AgentConfigListQuery.parse(request)
         rows = AgentConfig.objects.filter(deleted_at=None).defer("text", "content", "diagnostics")
-        rows = rows.exclude(team__in=hidden_teams(caller_of(request)))
+        rows = rows.filter(hidden_teams(caller_of(request)).visible("team"))
         filters = {name: query[name] for name in ("team", "source") if name in query}
         if "valid" in query:
             rows = rows.filter(is_valid=query["valid"])
@@ -86,10 +77,8 @@ class AgentConfigItem(Endpoint):
         "DELETE": Action.AGENT_CONFIG_PUBLISH,
     }
     problems = {
-        "PUT": (
-            errors.LimitReached,
-            errors.InvalidAgentConfig,
-        )
+        "PUT": (errors.LimitReached, errors.InvalidAgentConfig, errors.UnknownTeam),
+        "DELETE": (errors.UnknownTeam,),
     }
     parser_classes = (StrictJSONParser, DocumentParser)
     has_versions = True
@@ -169,7 +158,7 @@ class QuarantineAgentConfig(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         body = parse_body(document_schemas.QuarantineWrite, request)
-        row = get_document(_read_document_id(body))
+        row = get_ruled_document(_read_document_id(body), caller_of(request))
         quarantine(row, body["message"], actor=actor_of(request, query["change_message"]))
         return _respond(row, request)
 
@@ -191,53 +180,10 @@ class ReadmitAgentConfig(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
-        row = get_document(_read_document_id(parse_body(document_schemas.DocumentName, request)))
+        document = _read_document_id(parse_body(document_schemas.DocumentName, request))
+        row = get_ruled_document(document, caller_of(request))
         readmit(row, actor=actor_of(request, query["change_message"]))
         return _respond(row, request)
-
-
-class PreviewAgentConfigs(Endpoint):
-    actions = {"POST": Action.AGENT_CONFIG_PUBLISH}
-    takes_bundles = True
-
-    @extend_schema(
-        operation_id="agent_configs_preview",
-        summary="Preview the effect of publishing or deleting",
-        description="Previews all changes together and stores nothing. An invalid document changes nothing.",
-        tags=_TAGS,
-        request=document_schemas.PreviewWrite,
-        responses=document_schemas.PreviewRead,
-        examples=examples.PREVIEW,
-    )
-    def post(self, request: Request) -> Response:
-        Query.parse(request)
-        items = parse_body(document_schemas.PreviewWrite, request)["items"]
-        for item in items:
-            check_may_publish(caller_of(request), item["team"])
-        changes = [PreviewChange(_read_document_id(item), item["text"]) for item in items]
-        caller = caller_of(request)
-        result = preview_changes(changes, hidden=frozenset(hidden_teams(caller)))
-        return Response(_show_preview(changes, result, caller))
-
-
-class AdmitAgentConfig(Endpoint):
-    actions = {"POST": Action.AGENT_CONFIG_ADMIT}
-    takes_bundles = True
-
-    @extend_schema(
-        operation_id="agent_configs_admit",
-        summary="Review a ConfigMap for Kubernetes admission",
-        description=(
-            "Reviews an AdmissionReview of admission.k8s.io/v1 for a ValidatingWebhookConfiguration; see "
-            "deploy/webhook/. Responds with 200 even for a denial, and writes nothing."
-        ),
-        tags=_TAGS,
-        request={"application/json": {"type": "object", "additionalProperties": True}},
-        responses={200: {"type": "object", "additionalProperties": True}},
-        examples=examples.ADMISSION,
-    )
-    def post(self, request: Request) -> Response:
-        return Response(review(request.data))
 
 
 def _build_spec(document: DocumentId, body: dict[str, Any]) -> DocumentSpec:
@@ -252,44 +198,3 @@ def _read_document_id(body: Mapping[str, Any]) -> DocumentId:
 def _respond(row: AgentConfig, request: Request, status: int = 200) -> Response:
     headers = {"ETag": version_etag(row.generation)}
     return Response(document_schemas.show_document(row, caller_of(request)), status=status, headers=headers)
-
-
-def _show_preview(changes: list[PreviewChange], result: Preview, caller: Caller) -> dict[str, Any]:
-    documents = []
-    for change in changes:
-        reading = result.readings.get(change.id)
-        verdict = "deleted" if reading is None else "invalid" if reading.errors else "valid"
-        diagnostics = (
-            [serialization.diagnostic_to_json(diagnostic) for diagnostic in reading.diagnostics]
-            if reading
-            else []
-        )
-        documents.append({**_show_name(change.id), "verdict": verdict, "diagnostics": diagnostics})
-    return {
-        "documents": documents,
-        "data_planes": [_show_outcome(outcome, caller) for outcome in result.outcomes],
-    }
-
-
-def _show_outcome(outcome: DataPlaneOutcome, caller: Caller) -> dict[str, Any]:
-    return {
-        "data_plane": outcome.data_plane,
-        "affected": outcome.is_affected,
-        "digest": outcome.digest,
-        "changes": list(outcome.changes),
-        "held": [{"gate": hold.gate.value, "message": hold.message} for hold in outcome.holds],
-        "documents": [
-            {
-                "team": name.namespace,
-                "name": name.name,
-                "conditions": [serialization.condition_to_json(condition) for condition in status.conditions],
-                "conflicts": document_schemas.show_conflicts(status.conflicts, caller),
-                "observations": status.observations,
-            }
-            for name, status in outcome.statuses.items()
-        ],
-    }
-
-
-def _show_name(document: DocumentId) -> dict[str, str]:
-    return {"source": document.source, "team": document.namespace, "name": document.name}

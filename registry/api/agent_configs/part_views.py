@@ -10,7 +10,7 @@ from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
 from registry.agent_configs.part_models import AgentConfigPart
-from registry.agent_configs.publishing.teams import hidden_teams
+from registry.agent_configs.publishing.hidden_teams import hidden_teams, planes_with_visible_names
 from registry.api.agent_configs import examples
 from registry.api.agent_configs.part_schemas import PartListQuery, PartPage, show_part
 
@@ -33,7 +33,10 @@ class PartCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = PartListQuery.parse(request)
-        rows = AgentConfigPart.objects.exclude(team__in=hidden_teams(caller_of(request)))
+        caller = caller_of(request)
+        rows = AgentConfigPart.objects.filter(
+            hidden_teams(caller).visible("team"), planes_with_visible_names(caller)
+        )
         rows = rows.filter(**{name: query[name] for name in ("data_plane", "team") if name in query})
         if "held" in query:
             rows = rows.filter(held__isnull=not query["held"])

@@ -99,6 +99,8 @@ class ConfirmRemoval(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
+        # It concerns all teams.
+        caller_of(request).require(Action.AGENT_CONFIG_RULE)
         body = parse_body(RemovalConfirmation, request)
         source = SOURCES[body["source"]]
         confirm_removal(source, body["digest"], actor=actor_of(request, query["change_message"]))

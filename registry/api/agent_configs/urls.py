@@ -4,6 +4,7 @@ from django.urls import path
 
 from registry.api.agent_configs import (
     bundle_views,
+    check_views,
     claim_views,
     data_plane_views,
     document_views,
@@ -13,8 +14,8 @@ from registry.api.agent_configs import (
 
 urlpatterns = [
     path("agent-configs", document_views.AgentConfigCollection.as_view()),
-    path("agent-configs:preview", document_views.PreviewAgentConfigs.as_view()),
-    path("agent-configs:admit", document_views.AdmitAgentConfig.as_view()),
+    path("agent-configs:preview", check_views.PreviewAgentConfigs.as_view()),
+    path("agent-configs:admit", check_views.AdmitAgentConfig.as_view()),
     path("agent-configs:quarantine", document_views.QuarantineAgentConfig.as_view()),
     path("agent-configs:readmit", document_views.ReadmitAgentConfig.as_view()),
     # A file's name includes its folders.

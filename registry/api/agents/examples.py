@@ -22,6 +22,7 @@ REGISTRATION = {
 AGENT = {
     "agent_id": "019a9f5e-7c00-7000-8000-000000000031",
     **REGISTRATION,
+    "team": "ml",
     "advertised_service_types": ["vm", "container"],
     "service_type_conditions": [
         {

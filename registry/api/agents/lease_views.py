@@ -10,9 +10,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutation
+from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
 from controlplane.identity.roles import Action
+from registry.agents.lookup import lock_agent
 from registry.agents.policies import liveness_policy
 from registry.api.agents import examples, schemas
 from registry.environments.lease_terms import set_agent_lease, set_environment_lease
@@ -61,6 +62,7 @@ class AgentLease(Endpoint):
         body = parse_body(AgentLeaseWrite, request)
         policy = liveness_policy()
         actor = actor_of(request, query["change_message"])
+        lock_agent(caller_of(request), agent_id, Action.AGENT_WRITE)
         agent = set_agent_lease(agent_id, body["lease_seconds"], actor=actor, policy=policy)
         return Response(schemas.show_agent(agent, policy))
 
@@ -84,6 +86,8 @@ class EnvironmentLease(Endpoint):
     def post(self, request: Request) -> Response:
         query = ReasonedQuery.parse(request)
         body = parse_body(EnvironmentLeaseWrite, request)
+        # An environment may have agents of several teams.
+        caller_of(request).require(Action.AGENT_WRITE)
         environment = set_environment_lease(
             body["environment"],
             body["lease_seconds"],

@@ -11,16 +11,18 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, StrictSerializer, Text, parse_body
-from controlplane.errors import UnknownAgent
 from controlplane.identity.roles import Action
 from registry import lifecycle
+from registry.agents.lookup import lock_agent, lock_own_agent
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.states import State
 from registry.api.agents import examples, schemas
 from registry.listing import counts
+from registry.ownership import transfer
 
 View = TypeVar("View", bound=Callable[..., Any])
 _SUMMARY = {
@@ -72,7 +74,7 @@ class AgentApproval(Endpoint):
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
-        return _response(lifecycle.approve(agent_id, actor=_actor(request)))
+        return _response(lifecycle.approve(_writable(request, agent_id), actor=_actor(request)))
 
 
 class AgentDrain(Endpoint):
@@ -93,7 +95,7 @@ class AgentDrain(Endpoint):
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
-        _require_own_or_operator(request, agent_id)
+        lock_own_agent(caller_of(request), agent_id)
         actor, body = _actor(request), parse_body(DrainWrite, request)
         return _response(lifecycle.drain(agent_id, reason=body["reason"], until=body["until"], actor=actor))
 
@@ -106,7 +108,7 @@ class AgentResumption(Endpoint):
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
-        _require_own_or_operator(request, agent_id)
+        lock_own_agent(caller_of(request), agent_id)
         return _response(lifecycle.resume(agent_id, actor=_actor(request)))
 
 
@@ -120,7 +122,7 @@ class AgentDeregistration(Endpoint):
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
-        _require_own_or_operator(request, agent_id)
+        lock_own_agent(caller_of(request), agent_id)
         return _response(lifecycle.deregister(agent_id, actor=_actor(request)))
 
 
@@ -130,7 +132,29 @@ class AgentRetirement(Endpoint):
     @_document("retire", "Retire an agent", "Revokes the agent's own token. To return, it must join again.")
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
-        return _response(lifecycle.retire(agent_id, actor=_actor(request)))
+        return _response(lifecycle.retire(_writable(request, agent_id), actor=_actor(request)))
+
+
+class AgentTransfer(Endpoint):
+    actions = {"POST": Action.AGENT_WRITE}
+    problems = {"POST": (errors.UnknownTeam,)}
+
+    @_document(
+        "transfer",
+        "Transfer an agent to another owner",
+        "The new owner is a team or the platform. Requires `agent.write` for the agents of both. The agent's "
+        "own token stays valid.",
+        request=schemas.AgentTransferWrite,
+        examples=[
+            OpenApiExample("To a team", value={"team": "ml"}, request_only=True),
+            examples.AGENT_READ,
+        ],
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        body = parse_body(schemas.AgentTransferWrite, request)
+        agent = transfer(agent_id, body["team"], caller=caller_of(request), actor=_actor(request))
+        return _response(agent)
 
 
 class FleetSummary(Endpoint):
@@ -146,7 +170,7 @@ class FleetSummary(Endpoint):
     )
     def get(self, request: Request) -> Response:
         Query.parse(request)
-        by_environment = counts.agent_counts()
+        by_environment = counts.agent_counts(caller_of(request))
         environments = [
             {"environment": name, **_show_counts(states)} for name, states in by_environment.items()
         ]
@@ -162,13 +186,8 @@ def _actor(request: Request) -> Any:
     return actor_of(request, ReasonedQuery.parse(request)["change_message"])
 
 
-def _require_own_or_operator(request: Request, agent_id: UUID) -> None:
-    caller = caller_of(request)
-    owner_id = Agent.objects.filter(id=agent_id).values_list("registered_by", flat=True).first()
-    if owner_id is None or owner_id != caller.principal_id:
-        caller.require(Action.AGENT_WRITE)
-    if not Agent.objects.filter(id=agent_id).exists():
-        raise UnknownAgent(f"There is no agent {agent_id}.")
+def _writable(request: Request, agent_id: UUID) -> UUID:
+    return lock_agent(caller_of(request), agent_id, Action.AGENT_WRITE).id
 
 
 def _response(agent: Agent) -> Response:

@@ -49,4 +49,5 @@ class AgentListQuery(PageQuery):
         return _parse_words(value, list(AgentRead().fields))
 
     environment = serializers.CharField(required=False, help_text="Filter by environment.")
+    team = serializers.CharField(required=False, help_text="Filter by the team that owns the agents.")
     service_type = serializers.CharField(required=False, help_text="Filter by advertised service type.")

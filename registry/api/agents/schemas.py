@@ -118,6 +118,21 @@ class AgentRegistrationWrite(StrictSerializer):
         return value
 
 
+class OwnedRegistrationWrite(AgentRegistrationWrite):
+    team = Text(
+        max_length=63,
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Name of the team that owns a new agent. Default: the only team that your roles are "
+        "limited to, otherwise the platform.",
+    )
+
+
+class AgentTransferWrite(StrictSerializer):
+    team = Text(max_length=63, allow_null=True, help_text="Name of the new owner; null for the platform.")
+
+
 class AgentTaskTypeRead(serializers.Serializer[Any]):
     name = serializers.CharField()
     version = serializers.CharField(allow_blank=True)
@@ -134,6 +149,9 @@ class ServiceTypeCondition(serializers.Serializer[Any]):
 class AgentRead(serializers.Serializer[Any]):
     agent_id = serializers.UUIDField()
     name = serializers.CharField()
+    team = serializers.CharField(
+        allow_null=True, help_text="Name of the team that owns the agent; null for the platform."
+    )
     environment = serializers.CharField()
     service_types = serializers.ListField(child=serializers.CharField())
     advertised_service_types = serializers.ListField(
@@ -228,6 +246,7 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
     return {
         "agent_id": str(agent.id),
         **{name: getattr(agent, name) for name in _STORED_FIELDS},
+        "team": agent.team.slug if agent.team else None,
         "advertised_service_types": advertised(agent.service_types, agent.service_type_conditions),
         "health_status": agent.state,
         "late": late,

@@ -13,14 +13,17 @@ from controlplane import errors
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.errors import DuplicateInstance, UnknownAgent
+from controlplane.errors import Conflict, DuplicateInstance
 from controlplane.identity.roles import Action
+from registry.agents.lookup import get_agent, lock_agent
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
+from registry.agents.rights import agent_rights
 from registry.api.agents import examples, schemas
 from registry.api.agents.list_query import AgentListQuery
 from registry.api.retry_after import with_retry_after
 from registry.joining.name_conflicts import note_rival
+from registry.joining.owning_team import choose_team
 from registry.joining.register import register
 from registry.lifecycle import remove
 from registry.listing.search import ORDERS, search_agents
@@ -28,6 +31,7 @@ from registry.listing.search import ORDERS, search_agents
 
 class AgentCollection(Endpoint):
     actions = {"GET": Action.AGENT_READ, "POST": Action.AGENT_REGISTER}
+    problems = {"POST": (errors.UnknownTeam,)}
     unlimited_methods = frozenset({"POST"})
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -55,7 +59,9 @@ class AgentCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = AgentListQuery.parse(request)
         policy, only = liveness_policy(), query["only"] or None
-        page = paginate(request, search_agents(query), order=ORDERS[query["sort"]], query=query)
+        page = paginate(
+            request, search_agents(query, caller_of(request)), order=ORDERS[query["sort"]], query=query
+        )
 
         def show(agent: Agent) -> dict[str, Any]:
             fields = schemas.show_agent(agent, policy)
@@ -73,7 +79,7 @@ class AgentCollection(Endpoint):
         ),
         tags=["agents"],
         parameters=[schemas.RegistrationQuery],
-        request=schemas.AgentRegistrationWrite,
+        request=schemas.OwnedRegistrationWrite,
         responses={200: schemas.AgentRead, 201: schemas.AgentRead},
         examples=[
             OpenApiExample("An agent", value=examples.REGISTRATION, request_only=True),
@@ -83,11 +89,21 @@ class AgentCollection(Endpoint):
     @mutation
     def post(self, request: Request) -> Response:
         schemas.RegistrationQuery.parse(request)
-        registration = schemas.registration_from(parse_body(schemas.AgentRegistrationWrite, request))
-        policy = liveness_policy()
+        body = parse_body(schemas.OwnedRegistrationWrite, request)
+        policy, caller = liveness_policy(), caller_of(request)
+        team = choose_team(caller.owners_for(Action.AGENT_REGISTER), body["team"])
         agent, created = register(
-            registration, actor=actor_of(request), any_agent=_any_agent(request), policy=policy
+            schemas.registration_from(body),
+            actor=actor_of(request),
+            rights=agent_rights(caller, Action.AGENT_REGISTER),
+            policy=policy,
+            team_id=team.id if team else None,
         )
+        if body["team"] and agent.team != team:
+            raise Conflict(
+                f"The agent {agent.name!r} already has another owner. Transfer it with "
+                f"POST /api/v1/agents/{agent.id}:transfer, or leave out team."
+            )
         location = {"Location": f"{request.path}/{agent.id}"}
         return Response(schemas.show_agent(agent, policy), status=201 if created else 200, headers=location)
 
@@ -106,9 +122,7 @@ class AgentItem(Endpoint):
     )
     def get(self, request: Request, agent_id: UUID) -> Response:
         Query.parse(request)
-        agent = Agent.objects.shown().filter(id=agent_id).first()
-        if agent is None:
-            raise UnknownAgent(f"There is no agent {agent_id}.")
+        agent = get_agent(caller_of(request), agent_id)
         return Response(schemas.show_agent(agent, liveness_policy()))
 
     @extend_schema(
@@ -122,9 +136,6 @@ class AgentItem(Endpoint):
     @mutation
     def delete(self, request: Request, agent_id: UUID) -> Response:
         query = schemas.RemovalQuery.parse(request)
+        lock_agent(caller_of(request), agent_id, Action.AGENT_WRITE)
         remove(agent_id, force=query["force"], actor=actor_of(request, query["change_message"]))
         return Response(status=204)
-
-
-def _any_agent(request: Request) -> bool:
-    return caller_of(request).verdict(Action.AGENT_WRITE).allowed

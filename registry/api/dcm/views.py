@@ -28,10 +28,13 @@ from controlplane.identity.roles import Action
 from controlplane.observability.request_ids import current_request_id
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
+from registry.agents.querysets import AgentQuerySet
+from registry.agents.rights import AgentRights, agent_rights
 from registry.agents.states import State
 from registry.api.agents.schemas import AgentRegistrationWrite, registration_from
 from registry.api.heartbeats.schemas import HeartbeatWrite
 from registry.heartbeats.record import Heartbeat, record_heartbeat
+from registry.joining.owning_team import choose_team
 from registry.joining.register import register
 from registry.metrics import count_heartbeat
 
@@ -71,7 +74,7 @@ class DcmView(APIView):
         if method not in self.actions:
             return  # answered with 405 by the caller
         if isinstance(request.user, Caller):
-            request.user.require(self.actions[method])
+            request.user.require_for_some_owner(self.actions[method])
         elif not (settings.DCM_AGENTS and method in self.tokenless):
             raise NotAuthenticated(
                 "The request has no token. Send Authorization: Bearer cp_agt_… (DCM_AUTH_TOKEN)."
@@ -91,7 +94,7 @@ class DcmAgents(DcmView):
     tokenless = frozenset({"POST"})
 
     def get(self, request: Request) -> Response:
-        rows: Any = Agent.objects.shown().order_by("name")
+        rows: Any = _visible_agents(request).order_by("name")
         if status := request.query_params.get("health_status"):
             rows = rows.filter(state__in=[state.value for state in State if _health_status(state) == status])
         size = _page_size(request.query_params.get("max_page_size", ""))
@@ -107,9 +110,10 @@ class DcmAgents(DcmView):
         agent, created = register(
             registration_from(body),
             actor=_actor(request),
-            any_agent=_any_agent(request),
+            rights=_rights(request, Action.AGENT_REGISTER),
             policy=liveness_policy(),
             dcm=True,
+            team_id=_team_id(request),
         )
         return Response(_show(agent), status=201 if created else 200)
 
@@ -119,10 +123,7 @@ class DcmAgent(DcmView):
     tokenless = frozenset({"GET"})
 
     def get(self, request: Request, agent_id: UUID) -> Response:
-        agent = _find(agent_id)
-        if not isinstance(request.user, Caller) and agent.registered_by is not None:
-            raise _unknown(agent_id)
-        return Response(_show(agent))
+        return Response(_show(_find(request, agent_id)))
 
 
 class DcmHeartbeat(DcmView):
@@ -136,22 +137,26 @@ class DcmHeartbeat(DcmView):
                 agent_id,
                 Heartbeat(body["timestamp"], body["consumer_lag"]),
                 actor=_actor(request),
-                any_agent=_any_agent(request),
+                rights=_rights(request, Action.AGENT_HEARTBEAT),
                 policy=liveness_policy(),
                 congestion_lag=settings.CONGESTION_LAG,
             )
-        return Response(_show(_find(agent_id)))
+        return Response(_show(Agent.objects.shown().get(id=agent_id)))
 
 
-def _find(agent_id: UUID) -> Agent:
-    agent = Agent.objects.shown().filter(id=agent_id).first()
+def _find(request: Request, agent_id: UUID) -> Agent:
+    agent = _visible_agents(request).filter(id=agent_id).first()
     if agent is None:
-        raise _unknown(agent_id)
+        raise UnknownAgent(f"agent {agent_id} not found")
     return agent
 
 
-def _unknown(agent_id: UUID) -> UnknownAgent:
-    return UnknownAgent(f"agent {agent_id} not found")
+def _visible_agents(request: Request) -> AgentQuerySet:
+    """Return the caller's agents; without a token those that were registered without one."""
+    if isinstance(request.user, Caller):
+        return Agent.objects.shown().within(request.user)
+    rows: AgentQuerySet = Agent.objects.shown().filter(registered_by=None, team=None)
+    return rows
 
 
 def _parse(serializer: type[Any], request: Request, defaults: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -170,8 +175,16 @@ def _actor(request: Request) -> Actor:
     return Actor(None, "dcm agent", current_request_id())
 
 
-def _any_agent(request: Request) -> bool:
-    return isinstance(request.user, Caller) and request.user.verdict(Action.AGENT_WRITE).allowed
+def _rights(request: Request, action: Action) -> AgentRights:
+    return agent_rights(request.user, action) if isinstance(request.user, Caller) else AgentRights(None)
+
+
+def _team_id(request: Request) -> UUID | None:
+    """Return the owner of a new agent. DCM's agents do not name one."""
+    if not isinstance(request.user, Caller):
+        return None
+    team = choose_team(request.user.owners_for(Action.AGENT_REGISTER), None)
+    return team.id if team else None
 
 
 def _health_status(state: str) -> str:

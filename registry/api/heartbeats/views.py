@@ -21,6 +21,7 @@ from controlplane.identity.roles import Action
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
+from registry.agents.rights import agent_rights
 from registry.api.heartbeats import schemas
 from registry.api.heartbeats.bulk_entries import BadEntry, Entry, read_entries
 from registry.api.retry_after import with_retry_after
@@ -146,7 +147,7 @@ class HeartbeatBatch(Endpoint):
 def _recording_options(request: Request, policy: LivenessPolicy) -> dict[str, Any]:
     return {
         "actor": actor_of(request),
-        "any_agent": caller_of(request).verdict(Action.AGENT_WRITE).allowed,
+        "rights": agent_rights(caller_of(request), Action.AGENT_HEARTBEAT),
         "policy": policy,
         "congestion_lag": settings.CONGESTION_LAG,
     }

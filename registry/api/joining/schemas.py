@@ -12,9 +12,13 @@ from rest_framework import serializers
 from controlplane.access.federation.rules import MAX_SECONDS, MIN_SECONDS
 from controlplane.access.issuers.verify import MAX_LENGTH
 from controlplane.api.fields import Flag, StrictSerializer, Text, Whole
+from controlplane.api.pages import PageQuery
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
 from registry.api.agents import schemas
 from registry.joining.issuer_rules import IssuerRule
 from registry.joining.join_tokens import JoinTokenSpec
+from registry.joining.owning_team import choose_team
 from registry.joining.terms import JoinTerms
 
 _LONGEST_SECONDS = 90 * 24 * 3600
@@ -70,7 +74,17 @@ class JoinTokenWrite(StrictSerializer):
         required=False, default=False, help_text="The agent waits for an operator's approval."
     )
     may_take_over = Flag(
-        required=False, default=False, help_text="An agent can replace another one of its name."
+        required=False,
+        default=False,
+        help_text="An agent can replace another one of its name; with a team's token only of that team.",
+    )
+    team = Text(
+        max_length=63,
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Name of the team that owns the token and the agents that join with it. Default: the only "
+        "team that your roles are limited to, otherwise the platform.",
     )
     issuer_rule = IssuerRuleOfJoinToken(
         required=False,
@@ -88,22 +102,34 @@ class JoinTokenWrite(StrictSerializer):
         return attrs
 
 
-def join_token_spec(body: Mapping[str, Any]) -> JoinTokenSpec:
-    """Return the spec of a join token. body: of JoinTokenWrite; it expires by this process's clock."""
+def join_token_spec(body: Mapping[str, Any], caller: Caller) -> JoinTokenSpec:
+    """Return the spec of a join token of the caller's. body: of JoinTokenWrite.
+
+    It expires by this process's clock. Raises UnknownTeam, InvalidRequest.
+    """
     return JoinTokenSpec(
         JoinTerms(body["name_pattern"], body["environment"], frozenset(body["service_types"])),
         timezone.now() + timedelta(seconds=body["expires_in_seconds"]),
         body["uses"],
         body["needs_approval"],
         body["may_take_over"],
+        choose_team(caller.owners_for(Action.ACCESS_WRITE), body["team"]),
         IssuerRule(**body["issuer_rule"]) if body["issuer_rule"] else None,
     )
+
+
+class JoinTokenListQuery(PageQuery):
+    team = serializers.CharField(required=False, help_text="Filter by the team that owns the tokens.")
 
 
 class JoinTokenRead(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField()
     hint = serializers.CharField()
+    team = serializers.CharField(
+        allow_null=True,
+        help_text="Name of the team that owns the token and its agents; null for the platform.",
+    )
     name_pattern = serializers.CharField()
     environment = serializers.CharField()
     service_types = serializers.ListField(child=serializers.CharField())

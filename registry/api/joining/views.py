@@ -9,30 +9,32 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.access.issue_tokens import check_before
 from controlplane.access.issuers.external_tokens import ExternalToken
 from controlplane.access.models import Token
 from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import parse_body
-from controlplane.api.pages import PageQuery, page_response, paginate
-from controlplane.errors import (
-    UnknownAgent,
-)
+from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
-from registry.agents.models import Agent
+from registry.agents.lookup import get_own_agent
 from registry.agents.policies import liveness_policy
 from registry.api.agents import examples, schemas
 from registry.api.joining.join_views import CREDENTIAL
 from registry.api.joining.schemas import (
     AgentCredential,
     CreatedJoinToken,
+    JoinTokenListQuery,
     JoinTokenPage,
     JoinTokenWrite,
     join_token_spec,
 )
 from registry.joining.credentials import rotate
 from registry.joining.join_tokens import (
+    check_may_create,
     create_join_token,
+    lock_join_token,
+    readable_join_tokens,
     revoke_join_token,
 )
 from registry.joining.models import JoinToken
@@ -41,6 +43,7 @@ _TOKEN = {
     "id": "019a9f5e-7c00-7000-8000-000000000041",
     "name": "eu-fleet",
     "hint": "cp_joi_3fZa",
+    "team": "ml",
     "name_pattern": "prod-eu-*",
     "environment": "prod-eu-west-1",
     "service_types": ["vm", "container"],
@@ -57,21 +60,26 @@ _TOKEN = {
 
 class JoinTokenCollection(Endpoint):
     actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
+    delegated = True
+    problems = {"POST": (errors.UnknownTeam,)}
 
     @extend_schema(
         operation_id="join_tokens_list",
         summary="List join tokens",
         description="Returns each token with its terms and remaining uses, never with its secret.",
         tags=["joining"],
-        parameters=[PageQuery],
+        parameters=[JoinTokenListQuery],
         responses=JoinTokenPage,
         examples=[
             OpenApiExample("A page", value={"items": [_TOKEN], "next_cursor": None}, response_only=True)
         ],
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
-        page = paginate(request, JoinToken.objects.all(), order=("-id",), query=query)
+        query = JoinTokenListQuery.parse(request)
+        rows = readable_join_tokens(caller_of(request))
+        if "team" in query:
+            rows = rows.filter(team__slug=query["team"])
+        page = paginate(request, rows, order=("-id",), query=query)
         return page_response(request, page, _show_token)
 
     @extend_schema(
@@ -100,7 +108,11 @@ class JoinTokenCollection(Endpoint):
     def post(self, request: Request) -> Response:
         MutationQuery.parse(request)
         body = parse_body(JoinTokenWrite, request)
-        spec = join_token_spec(body)
+        spec = join_token_spec(body, caller_of(request))
+        check_may_create(caller_of(request), spec.team)
+        if spec.issuer_rule is not None:
+            # It decides about tokens of an issuer that all teams use.
+            caller_of(request).require(Action.ACCESS_WRITE)
         issuer = request.auth if isinstance(request.auth, Token) else None
         if isinstance(request.auth, ExternalToken):
             check_before(spec.expires_at, request.auth.expires_at, "/expires_in_seconds")
@@ -112,6 +124,7 @@ class JoinTokenCollection(Endpoint):
 
 class JoinTokenItem(Endpoint):
     actions = {"DELETE": Action.ACCESS_WRITE}
+    delegated = True
 
     @extend_schema(
         operation_id="join_tokens_revoke",
@@ -124,6 +137,7 @@ class JoinTokenItem(Endpoint):
     @mutation
     def delete(self, request: Request, token_id: UUID) -> Response:
         query = ReasonedQuery.parse(request)
+        lock_join_token(caller_of(request), token_id)
         revoke_join_token(token_id, actor=actor_of(request, query["change_message"]))
         return Response(status=204)
 
@@ -147,12 +161,7 @@ class AgentRotation(Endpoint):
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
         query = ReasonedQuery.parse(request)
-        agent = Agent.objects.shown().filter(id=agent_id).first()
-        if agent is None:
-            raise UnknownAgent(f"There is no agent {agent_id}.")
-        caller = caller_of(request)
-        if agent.registered_by != caller.principal_id:
-            caller.require(Action.AGENT_WRITE)
+        agent = get_own_agent(caller_of(request), agent_id)
         token = request.auth if isinstance(request.auth, Token) else None
         own_token = token if token and token.principal_id == agent.registered_by else None
         secret = rotate(agent, actor=actor_of(request, query["change_message"]), own_token=own_token)
@@ -172,5 +181,6 @@ def _respond_once(body: dict[str, Any], status: int) -> Response:
 
 
 def _show_token(token: JoinToken) -> dict[str, Any]:
-    fields = {name: getattr(token, name) for name in _TOKEN if name not in ("id", "revoked")}
-    return {"id": str(token.id), **fields, "revoked": token.revoked_at is not None}
+    fields = {name: getattr(token, name) for name in _TOKEN if name not in ("id", "team", "revoked")}
+    owner = token.team.slug if token.team else None
+    return {"id": str(token.id), "team": owner, **fields, "revoked": token.revoked_at is not None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -13,10 +12,11 @@ from rest_framework.response import Response
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
-from controlplane.errors import UnknownAgent, UnknownProvider
+from controlplane.errors import UnknownProvider
 from controlplane.identity.roles import Action
-from registry.agents.models import Agent
+from registry.agents.lookup import require_agent
 from registry.agents.policies import liveness_policy
+from registry.agents.rights import agent_rights
 from registry.api.providers import schemas
 from registry.providers.models import Provider, ProviderChange
 from registry.providers.register import ProviderAccess, register_provider, remove_provider
@@ -73,11 +73,11 @@ class ProviderCollection(Endpoint):
     )
     def get(self, request: Request, agent_id: UUID) -> Response:
         query = schemas.ProviderListQuery.parse(request)
-        rows = _rows(agent_id)
+        rows = _rows(request, agent_id)
         if "status" in query:
             rows = rows.filter(state=query["status"])
         if not rows.exists():
-            _require_agent(agent_id)
+            require_agent(caller_of(request), agent_id)
         lease = liveness_policy().lease
         page = paginate(request, rows, order=("name",), query=query)
         return page_response(request, page, lambda provider: schemas.show_provider(provider, lease))
@@ -128,7 +128,7 @@ class ProviderItem(Endpoint):
     )
     def get(self, request: Request, agent_id: UUID, provider_id: str) -> Response:
         Query.parse(request)
-        provider = _rows(agent_id).filter(provider_id=provider_id).first()
+        provider = _rows(request, agent_id).filter(provider_id=provider_id).first()
         if provider is None:
             raise UnknownProvider(f"The agent {agent_id} has no provider {provider_id[:63]!r}.")
         return Response(schemas.show_provider(provider, liveness_policy().lease))
@@ -164,7 +164,8 @@ class ProviderHistory(Endpoint):
     )
     def get(self, request: Request, agent_id: UUID, provider_id: str) -> Response:
         query = PageQuery.parse(request)
-        rows = ProviderChange.objects.filter(agent_id=agent_id, provider_id=provider_id)
+        changes = ProviderChange.objects.within(caller_of(request))
+        rows = changes.filter(agent_id=agent_id, provider_id=provider_id)
         if not rows.exists():
             raise UnknownProvider(f"The agent {agent_id} never had a provider {provider_id[:63]!r}.")
         return page_response(
@@ -172,15 +173,11 @@ class ProviderHistory(Endpoint):
         )
 
 
-def _rows(agent_id: UUID) -> QuerySet[Provider]:
-    return Provider.objects.filter(agent_id=agent_id).select_related("agent__lease")
-
-
-def _require_agent(agent_id: UUID) -> None:
-    if not Agent.objects.filter(id=agent_id).exists():
-        raise UnknownAgent(f"There is no agent {agent_id}.")
+def _rows(request: Request, agent_id: UUID) -> QuerySet[Provider]:
+    providers = Provider.objects.within(caller_of(request)).select_related("agent__lease")
+    return providers.filter(agent_id=agent_id)
 
 
 def _access(request: Request, reason: str = "") -> ProviderAccess:
-    any_agent: Any = caller_of(request).verdict(Action.AGENT_WRITE).allowed
-    return ProviderAccess(actor_of(request, reason), any_agent)
+    rights = agent_rights(caller_of(request), Action.AGENT_REGISTER)
+    return ProviderAccess(actor_of(request, reason), rights)

@@ -18,6 +18,7 @@ from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from overrides.flyte.calls import answer
 from overrides.flyte.errors import Code, FlyteError
+from tests.api.access.visibility_world import config_text
 from tests.support.api_client import ACTOR, Api
 
 CPU = {"attributes": {"defaults": {"cpu": "1"}}}
@@ -165,3 +166,26 @@ def test_row_security_is_turned_on_once_and_off_again(db):
             set_row_security(cursor, is_on=is_on)
             cursor.execute("SELECT relrowsecurity FROM pg_class WHERE relname = 'overrides_project'")
             assert cursor.fetchone()[0] is is_on
+
+
+@pytest.mark.usefixtures("_as_web_role")
+def test_a_bundle_that_a_tenant_changes_keeps_the_documents_of_other_organisations(tenants, api):
+    def reset() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('app.organisation', '', true)")
+
+    reset()
+    _made(api.put("data-planes/eu", {}))
+    for tenant in tenants:
+        reset()
+        text = config_text(tenant.team, f"{tenant.slug}_task")
+        _made(tenant.api.put(f"agent-configs/{tenant.team}/doc", {"text": text}))
+    acme, rival = tenants
+    assert acme(f"agent-configs/{rival.team}/doc").status_code == 404
+    reset()
+    assert rival.api.put(f"agent-configs/{acme.team}/doc", {"text": "x"}).status_code == 404
+
+    reset()
+    served = api.get("data-planes/eu/config").content.decode()
+    assert "acme_task" in served
+    assert "rival_task" in served

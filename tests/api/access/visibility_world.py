@@ -17,8 +17,8 @@ from tests.support.api_client import ACTOR, AGENT, Api
 # What stands in every name of a thing of its kind, and nowhere else.
 SCOPE_A, SCOPE_B = "zqscopea", "zqscopeb"
 TEAM_A, TEAM_B = "zqteama", "zqteamb"
-ACCESS, FLEET = "zqaccess", "zqfleet"
-KINDS = (SCOPE_A, SCOPE_B, TEAM_A, TEAM_B, ACCESS, FLEET)
+ACCESS, FLEET, GROUP = "zqaccess", "zqfleet", "zqgroup"
+KINDS = (SCOPE_A, SCOPE_B, TEAM_A, TEAM_B, ACCESS, FLEET, GROUP)
 CONTESTED = "contested_task"
 ABSENT = "zqabsent"
 _ABSENT_ID = "019a9f5e-7c00-7000-8000-00000000dead"
@@ -110,6 +110,10 @@ def _make_access(admin: Api, present: dict[str, str]) -> dict[str, Principal]:
     bound = _done(admin.post("role-bindings", binding))
     join = _done(admin.post("join-tokens", {"name": f"{ACCESS}-join", "name_pattern": f"{ACCESS}-*"}))
     present |= {"principal": person, "token": token["id"], "binding": bound["id"], "join": join["id"]}
+    _done(admin.post("teams", {"slug": GROUP, "title": f"{GROUP} title"}))
+    _done(admin.put(f"teams/{GROUP}/members/{person}", None))
+    _done(admin.post("role-bindings", {"team": GROUP, "role": "viewer", "scope": {"project": SCOPE_B}}))
+    present["group"] = GROUP
     owner = Principal.objects.get(name=person)
     times = {"expires_at": Now() + timedelta(hours=1), "browser": f"{ACCESS} browser"}
     present["session"] = str(Session.objects.create(principal=owner, digest=b"x" * 32, data="", **times).id)

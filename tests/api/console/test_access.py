@@ -76,7 +76,7 @@ def test_a_token_needs_a_name_that_can_be_shown(browser):
 
 def test_a_role_is_given_at_a_scope_and_taken_away(browser):
     principals.create_principal("joe", kind=PrincipalKind.PERSON, actor=ACTOR)
-    body = {"principal": "joe", "role": "editor", "domain": "production"}
+    body = {"holder": "joe", "role": "editor", "domain": "production"}
 
     response = browser.post("/role-bindings", body)
     twice = browser.post("/role-bindings", body)

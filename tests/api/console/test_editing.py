@@ -10,6 +10,7 @@ from django.test import Client
 from console.overrides import forms, three_way_diff
 from controlplane.access import principals, role_bindings
 from controlplane.access.models import AuditRecord, PrincipalKind
+from controlplane.access.teams.teams import create_team
 from controlplane.demo.seed import seed
 from controlplane.errors import MalformedBody
 from controlplane.identity.roles import Role
@@ -19,7 +20,8 @@ from overrides.models import Override, SourceState
 from overrides.resolution.addresses import Address
 from overrides.resolution.merging import MergeRule, Strategy
 from overrides.resource_types import BUILT_IN
-from registry.agent_configs.models import AgentConfig, AgentConfigStatus, DataPlane, PublishingTeam
+from registry.agent_configs.models import AgentConfig, AgentConfigStatus, DataPlane
+from registry.agent_configs.team_models import PublishingTeam
 from registry.environments.models import Environment
 from tests.support.api_client import ACTOR
 
@@ -370,7 +372,7 @@ def test_the_dashboard_states_only_what_it_looked_at(browser):
     document = AgentConfig.objects.create(source="api", team="rival", name="spark", text="", digest="")
     plane = DataPlane.objects.create(name="eu-1")
     AgentConfigStatus.objects.create(document=document, data_plane=plane, conflicts=[LOST])
-    PublishingTeam.objects.create(name="rival", organisation="rival-inc")
+    PublishingTeam.objects.create(team=create_team("rival", actor=ACTOR), organisation="rival-inc")
 
     page = text_shown(person(Role.VIEWER, Scope(project="flytesnacks")).get("/"))
 

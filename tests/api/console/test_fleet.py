@@ -14,6 +14,7 @@ from console.fleet.impact import Impact, describe_impact, load_impact
 from console.fleet.timeline import Move
 from controlplane.access.models import AuditRecord
 from controlplane.demo.seed import seed
+from controlplane.identity.callers import ANONYMOUS_READER
 from controlplane.identity.roles import Role
 from registry.agents.models import Agent
 from registry.agents.states import State
@@ -213,12 +214,12 @@ def test_impact_counts_only_those_that_take_work(browser, agent):
     other = Agent.objects.get(name="prod-eu-2")
     ServedTaskType.objects.create(agent=other, name="spark")
     agent.task_types = [{"name": "spark", "version": ""}]
-    assert load_impact(agent) == Impact("production-eu", 0, 1, ("cluster",), ())
+    assert load_impact(agent, ANONYMOUS_READER) == Impact("production-eu", 0, 1, ("cluster",), ())
 
     move(other, State.UNAVAILABLE, reason="Silent.", actor="tests")
 
     alone = ("vm", "container", "cluster")
-    assert load_impact(agent) == Impact("production-eu", 0, 0, alone, ("spark",))
+    assert load_impact(agent, ANONYMOUS_READER) == Impact("production-eu", 0, 0, alone, ("spark",))
 
 
 def test_impact_in_words_says_when_nothing_is_lost():

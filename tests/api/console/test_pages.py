@@ -16,6 +16,7 @@ from console.templatetags.times import ago
 from controlplane.access import principals, role_bindings
 from controlplane.access.models import PrincipalKind
 from controlplane.demo.seed import seed
+from controlplane.identity.callers import ANONYMOUS_READER
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from registry.agents.liveness import LATE_AFTER_INTERVALS
@@ -259,7 +260,7 @@ def test_the_dashboard_counts_agents_and_the_late_ones_as_the_agents_page_shows_
     }
 
     assert late == {"prod-eu-1"}
-    assert {agent.name for agent in matching_agents({"state": "late"})} == late
+    assert {agent.name for agent in matching_agents({"state": "late"}, ANONYMOUS_READER)} == late
     assert fleet.counts() == {
         **dict.fromkeys(State, 0),
         "ready": 5,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from controlplane.identity.callers import ANONYMOUS_READER
 from registry import lifecycle
 from registry.agents.models import Agent, AgentTally, Lease
 from registry.agents.states import State
@@ -222,17 +223,21 @@ def test_counts_follow_every_change(api):
 
     first, second = register(api, "a1"), register(api, "a2")
     register(api, "b1", environment="dev")
-    assert counts.agent_counts() == counted() == {"prod": {State.READY: 2}, "dev": {State.READY: 1}}
+    assert (
+        counts.agent_counts(ANONYMOUS_READER)
+        == counted()
+        == {"prod": {State.READY: 2}, "dev": {State.READY: 1}}
+    )
     api.post(f"agents/{first}:drain", {"reason": "x"})
     register(api, "a2", environment="dev")
     api.post(f"agents/{second}:retire")
-    assert counts.agent_counts() == counted()
+    assert counts.agent_counts(ANONYMOUS_READER) == counted()
     counts.compact()
     counts.compact()
-    assert counts.agent_counts() == counted()
+    assert counts.agent_counts(ANONYMOUS_READER) == counted()
     assert AgentTally.objects.count() == 3
     api.delete(f"agents/{second}")
-    assert counts.agent_counts() == counted()
+    assert counts.agent_counts(ANONYMOUS_READER) == counted()
 
     summary = api.get("agents:summary").json()
     assert (summary["total"], summary["states"]) == (2, {"ready": 1, "draining": 1})

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 
 from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
+from controlplane.identity.callers import ANONYMOUS_READER
 from registry.agents import policies
 from registry.agents.models import Agent, Lease, SweepRecord
 from registry.listing.search import search_agents
@@ -148,10 +149,10 @@ def test_the_sweep_waits_for_the_whole_lease_and_lateness_follows_it(operator, a
         "alive": "ready",
     }
     assert operator.get(f"agents/{slow}").json()["late"] is False
-    assert list(search_agents({"late": True})) == []
+    assert list(search_agents({"late": True}, ANONYMOUS_READER)) == []
     Lease.objects.filter(agent_id=slow).update(renewed_at=Now() - timedelta(seconds=901))
     assert operator.get(f"agents/{slow}").json()["late"] is True
-    assert [search_agent.name for search_agent in search_agents({"late": True})] == ["slow"]
+    assert [search_agent.name for search_agent in search_agents({"late": True}, ANONYMOUS_READER)] == ["slow"]
     Lease.objects.filter(agent_id=slow).update(expires_at=Now() - timedelta(seconds=60))
     sweep.sweep_leases()
     assert Agent.objects.get(name="slow").state == "unavailable"

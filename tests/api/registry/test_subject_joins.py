@@ -12,13 +12,18 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from controlplane.access import principals, role_bindings
 from controlplane.access.issuer_models import TrustedIssuer, UsedTokenId
 from controlplane.access.issuers.documents import DOCUMENTS
 from controlplane.access.models import AuditRecord, Principal, Token
+from controlplane.access.role_bindings import BindingTerms
+from controlplane.access.teams.teams import create_team
+from controlplane.identity.roles import Role
+from controlplane.scopes import Scope
 from registry.agents.models import Agent, Lease
 from registry.joining.models import JoinToken, SubjectAgent
 from tests.api.registry.test_joining import beat
-from tests.support.api_client import AGENT, Api, token_for
+from tests.support.api_client import ACTOR, AGENT, Api, make_principal, token_for
 from tests.support.token_issuer import RSA_KEY, TokenIssuer, running_issuer, sign
 
 OURS = "https://controlplane.example"
@@ -295,3 +300,25 @@ def test_only_a_join_token_without_a_secret_lives_for_years(api, issuer):
     assert admit(api, issuer, expires_in_seconds=year).status_code == 201
     answer = admit(api, issuer, expires_in_seconds=year, issuer_rule=None)
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/expires_in_seconds"]
+
+
+def test_the_agent_belongs_to_the_team_of_the_join_token(api, issuer):
+    team = create_team("ml", actor=ACTOR)
+    admit(api, issuer, team="ml")
+
+    answer = join(issuer)
+
+    assert answer.status_code == 201
+    assert Agent.objects.get().team == team
+    assert join(issuer).status_code == 200
+    assert Agent.objects.get().team == team
+
+
+def test_a_teams_administrator_does_not_decide_about_issuers(api, issuer):
+    team = create_team("ml", actor=ACTOR)
+    principal = make_principal()
+    role_bindings.bind_role(principal, Role.ADMIN, Scope(), actor=ACTOR, terms=BindingTerms(owned_by=team))
+    _, secret = principals.create_token(principal, name="t", expires_at=None, actor=ACTOR)
+
+    assert admit(Api(secret), issuer, team="ml", issuer_rule=None).status_code == 201
+    assert admit(Api(secret), issuer, team="ml").status_code == 403

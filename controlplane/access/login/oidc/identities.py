@@ -36,7 +36,7 @@ def admit(login: FinishedLogin, *, request_id: str) -> Identity:
 
     An unknown identity gets a new person if JIT is on. It never joins a person by name or e-mail address.
     """
-    _lock(login.issuer, login.subject)
+    _lock("identity", login.issuer, login.subject)
     rows = Identity.objects.select_related("principal")
     identity = rows.filter(issuer=login.issuer, subject=login.subject).first()
     if identity is None:
@@ -61,7 +61,7 @@ def link_identity(person: Principal, issuer: str, subject: str, *, actor: Actor)
     """Link an identity to a person. Raises NameTaken if it already belongs to somebody."""
     if person.kind != PrincipalKind.PERSON:
         raise LoginRefused(f"{person.name} is not a person. Only people have identities at a provider.")
-    _lock(issuer, subject)
+    _lock("identity", issuer, subject)
     if Identity.objects.filter(issuer=issuer, subject=subject).exists():
         raise NameTaken("This identity already belongs to a person. Remove it there first.")
     identity = Identity.objects.create(principal=person, issuer=issuer, subject=subject)
@@ -110,6 +110,8 @@ def _new_person(login: FinishedLogin, actor: Actor) -> Principal:
         return not Principal.objects.filter(name=name).exists()
 
     organisation = get_organisation(login.provider.organisation)
+    # One at a time: first logins of namesakes would otherwise find the same name free.
+    _lock("names of people")
     for _ in range(_NAME_ATTEMPTS):
         name = name_of(login.issuer, login.subject, login.claims, is_free)
         try:
@@ -117,7 +119,7 @@ def _new_person(login: FinishedLogin, actor: Actor) -> Principal:
                 name, kind=PrincipalKind.PERSON, actor=actor, organisation=organisation
             )
         except NameTaken:
-            # Another login took the name meanwhile.
+            # An administrator took the name meanwhile.
             continue
     raise LoginRefused("Your account could not be created because of other logins. Log in again.")
 
@@ -153,9 +155,9 @@ def _text(value: object, most: int) -> str:
     return "".join(filter(str.isprintable, value))[:most] if isinstance(value, str) else ""
 
 
-def _lock(issuer: str, subject: str) -> None:
-    """Serialize logins of one identity, so that its first one happens once."""
-    digest = hashlib.sha256(f"identity {issuer} {subject}".encode(errors="replace")).digest()
+def _lock(*parts: str) -> None:
+    """Wait for other transactions with the same lock, and hold it until the end of this one."""
+    digest = hashlib.sha256(" ".join(parts).encode(errors="replace")).digest()
     with connection.cursor() as cursor:
         number = int.from_bytes(digest[:8], signed=True)
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])

@@ -170,6 +170,44 @@ def test_a_session_ends_when_it_is_idle_and_when_it_is_old(db, settings):
     assert browser.get("/sessions").status_code == 302
 
 
+@pytest.mark.parametrize(
+    ("path", "headers", "counts"),
+    [("/sessions", {}, True), ("/sessions", {"HX-Request": "true"}, False), ("/api/v1/events", {}, False)],
+)
+def test_what_an_open_page_requests_by_itself_is_no_use_of_the_session(db, path, headers, counts):
+    make_person("jane", Role.VIEWER)
+    browser = Client()
+    browser.post("/login", {"username": "jane", "password": PASSWORD})
+    set_column("last_used_at", "10 minutes")
+    before = Session.objects.get().last_used_at
+
+    assert browser.get(path, headers=headers).status_code == 200
+
+    assert (Session.objects.get().last_used_at > before) is counts
+
+
+def test_an_ended_session_ends_what_its_person_follows_and_an_expired_one_does_not(db):
+    make_person("jane")
+    browser = Client()
+    browser.post("/login", {"username": "jane", "password": PASSWORD})
+    before = epoch()
+
+    browser.get("/logout")
+    ended = epoch()
+    assert ended != before
+
+    browser.post("/login", {"username": "jane", "password": PASSWORD})
+    set_column("expires_at", "1 second")
+    Session.objects.all().delete()
+    assert epoch() == ended
+
+
+def epoch():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT epoch FROM access_epoch")
+        return cursor.fetchone()[0]
+
+
 def test_use_does_not_extend_the_longest_life_of_a_session(db):
     make_person("jane")
     browser = Client()

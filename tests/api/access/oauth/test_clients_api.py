@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from controlplane.access import principals
-from controlplane.access.models import AuditRecord, PrincipalKind
+from controlplane.access.models import AuditRecord, CustomRole, PrincipalKind
 from controlplane.access.oauth import clients
 from controlplane.access.oauth.client_specs import BUILT_IN, ClientSpec
 from controlplane.access.oauth.clients import ensure_built_in_clients, ensure_client
 from controlplane.access.oauth.models import ClientSecret, OAuthClient
+from controlplane.access.role_bindings import bind_role
+from controlplane.scopes import Scope
 from tests.support.api_client import ACTOR, Api, make_principal, token_for
 from tests.support.oauth_flows import Login, basic, person_with_browser, refresh, token_request
 
@@ -264,3 +266,18 @@ def test_deleting_a_client_ends_logins_of_people(api):
 
     assert Api(tokens["access_token"]).get("me").status_code == 401
     assert refresh(tokens["refresh_token"], "tool").status_code == 401
+
+
+def test_nobody_sets_up_a_client_with_more_rights_than_their_own(api):
+    service = make_principal("admin", name="root-service")
+    api.post("oauth-clients", {**BODY, "client_id": "root", "principal": service.name})
+    role = CustomRole.objects.create(name="clients", actions=["access.read", "access.write"])
+    delegate = make_principal(name="delegate")
+    bind_role(delegate, role, Scope(), actor=ACTOR)
+    caller = Api(principals.create_token(delegate, name="t", expires_at=None, actor=ACTOR)[1])
+
+    created = caller.post("oauth-clients", {**BODY, "principal": service.name})
+    secret = caller.post("oauth-clients/root/secrets", {})
+
+    assert [created.status_code, secret.status_code] == [403, 403]
+    assert "permissions that you lack" in created.json()["detail"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from controlplane.access.login.oidc.provider import Provider
 from controlplane.access.oauth.extension_grants import IssuedToken, OAuthError, _handlers, register_grant
 from tests.support.api_client import Api
 from tests.support.oauth_flows import (
@@ -80,7 +81,7 @@ def test_openid_configuration_is_ours_that_of_the_provider_or_missing(settings):
         return Client().get("/.well-known/openid-configuration")
 
     assert ask().status_code == 404
-    settings.OIDC_ISSUER = "https://idp.example.com/realms/flyte/"
+    settings.IDENTITY_PROVIDERS = [Provider("idp", "https://idp.example.com/realms/flyte", "console")]
     redirected = ask()
     assert redirected.status_code == 303
     assert redirected["Location"] == "https://idp.example.com/realms/flyte/.well-known/openid-configuration"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from controlplane.access import principals, role_bindings
 from controlplane.access.models import RoleBinding
+from controlplane.access.teams.teams import create_team
 from controlplane.access.visible_audit import visible_records
 from controlplane.events import log, types
 from controlplane.events.audiences import declared_kinds, kind_of
@@ -23,7 +24,7 @@ from controlplane.identity.roles import Grant, Role
 from controlplane.scopes import Scope
 from overrides.projects import ProjectFields, update_project
 from registry.agent_configs.event_types import CONFIG_PUBLISHED
-from registry.agent_configs.models import PublishingTeam
+from registry.agent_configs.team_models import PublishingTeam
 from tests.integration.controlplane.endpoints.events.test_streams import Stream, poll
 from tests.support.api_client import ACTOR, Api, make_principal, make_project, token_for
 from tests.support.properties import examples
@@ -103,9 +104,11 @@ def test_administrators_read_everything_and_others_what_their_roles_read():
     for hidden in ("token.created", "role.bound", "principal.created", "join_token.created", "no.such"):
         assert not viewer.shows(hidden, Scope(), ())
 
-    PublishingTeam.objects.create(name="rival", organisation="rival-inc", publishers=["somebody"])
-    PublishingTeam.objects.create(name="third", organisation="third-inc")
-    publisher = event_filter_for(caller(Grant(Role.VIEWER, Scope())))
+    rival = create_team("rival", actor=ACTOR)
+    PublishingTeam.objects.create(team=rival, organisation="rival-inc")
+    third = create_team("third", actor=ACTOR)
+    PublishingTeam.objects.create(team=third, organisation="third-inc")
+    publisher = event_filter_for(caller(Grant(Role.VIEWER, Scope()), Grant(Role.PUBLISHER, team=rival.ref)))
     assert publisher.shows("agent_config.removed", Scope(), ("rival",))
     assert not publisher.shows("agent_config.removed", Scope(), ("third",))
     # A bundle is made of what all teams publish.

@@ -16,6 +16,7 @@ from controlplane.identity.actors import Actor
 from registry import tasks
 from registry.agents.models import Agent, Lease, SweepRecord
 from registry.agents.policies import liveness_policy
+from registry.agents.rights import ANY_AGENT
 from registry.heartbeats.record import Heartbeat, record_heartbeat
 from registry.heartbeats.reports import Report
 from registry.providers import expiry, leases
@@ -25,7 +26,7 @@ from registry.providers.register import ProviderAccess, register_provider
 from registry.providers.registration import ProviderRegistration
 from tests.integration.registry.sweep.test_sweep import long_up, make_agents
 
-ALLOWED = ProviderAccess(Actor(None, "test"), any_agent=True)
+ALLOWED = ProviderAccess(Actor(None, "test"), ANY_AGENT)
 
 
 def offer(agent: Agent, name: str, service_type: str = "vm") -> Provider:
@@ -47,7 +48,7 @@ def report(agent: Agent, number: int, *names: str) -> None:
         agent.id,
         Heartbeat(datetime.now(UTC), 0, Report({"providers": bodies}, number.to_bytes(16))),
         actor=ALLOWED.actor,
-        any_agent=True,
+        rights=ANY_AGENT,
         policy=liveness_policy(),
         congestion_lag=100,
     )

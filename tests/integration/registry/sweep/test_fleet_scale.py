@@ -18,6 +18,7 @@ from controlplane.identity.actors import Actor
 from registry.agents import policies
 from registry.agents.models import Agent, Lease, SweepRecord
 from registry.agents.policies import liveness_policy
+from registry.agents.rights import ANY_AGENT
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
 from registry.heartbeats.record import Heartbeat, record_heartbeat
@@ -348,7 +349,7 @@ def beat_by_id(agent_id) -> None:
         agent_id,
         Heartbeat(datetime.now(UTC), 0),
         actor=Actor(None, "test"),
-        any_agent=True,
+        rights=ANY_AGENT,
         policy=liveness_policy(),
         congestion_lag=100,
     )

@@ -14,6 +14,7 @@ from controlplane.events.models import Event
 from controlplane.identity.actors import Actor
 from registry.agents.models import Agent, Lease, SweepRecord
 from registry.agents.policies import liveness_policy
+from registry.agents.rights import ANY_AGENT, AgentRights
 from registry.agents.states import Cost, State
 from registry.agents.transitions import move
 from registry.heartbeats.record import Heartbeat, record_heartbeat
@@ -29,7 +30,7 @@ def make_agents(count: int) -> list[Agent]:
         register(
             Registration(f"a{number}", "prod", ("vm",), Cost.LOW, f"dcm.agent.a{number}", None),
             actor=ACTOR,
-            any_agent=True,
+            rights=ANY_AGENT,
             policy=liveness_policy(),
         )[0]
         for number in range(count)
@@ -51,7 +52,7 @@ def beat(agent: Agent) -> Agent:
         agent.id,
         Heartbeat(datetime.now(UTC), 0),
         actor=ACTOR,
-        any_agent=True,
+        rights=ANY_AGENT,
         policy=liveness_policy(),
         congestion_lag=100,
     )
@@ -98,7 +99,7 @@ def test_a_wild_clock_of_an_agent_keeps_it_neither_alive_nor_dead():
             agent.id,
             Heartbeat(stamp, 0),
             actor=ACTOR,
-            any_agent=True,
+            rights=ANY_AGENT,
             policy=liveness_policy(),
             congestion_lag=100,
         )
@@ -156,7 +157,9 @@ def test_first_registrations_of_one_name_that_meet_make_one_agent_and_refuse_nob
 
     def register_it(_: int) -> bool:
         try:
-            return register(registration, actor=ACTOR, any_agent=False, policy=liveness_policy())[1]
+            return register(
+                registration, actor=ACTOR, rights=AgentRights(ACTOR.principal_id), policy=liveness_policy()
+            )[1]
         finally:
             connections.close_all()
 

@@ -47,7 +47,7 @@ from registry.agent_configs.publishing.publish import (
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
 from registry.agent_configs.publishing.recompute import recompute_all
 from registry.tasks import recompute_agent_configs
-from tests.support.api_client import ACTOR
+from tests.support.api_client import ACTOR, ADMINISTRATOR
 
 
 def text(agent: str, *task_types: str, endpoint: str = "", **settings: str) -> str:
@@ -441,7 +441,7 @@ def test_a_preview_equals_what_then_happens(plane):
     publish("acme", text("acme-sensor", "sensor_x"))
     other_text = text("beta-sensor", "sensor_x", "beta_sensor")
 
-    outcome = preview_changes([PreviewChange(name("beta"), other_text)]).outcomes[0]
+    outcome = preview_changes([PreviewChange(name("beta"), other_text)], ADMINISTRATOR).outcomes[0]
     publish("beta", other_text)
 
     row = AgentConfigBundle.objects.latest("id")

@@ -31,7 +31,7 @@ from tests.integration.registry.agent_configs.publishing.test_publish import (
     served,
     text,
 )
-from tests.support.api_client import ACTOR
+from tests.support.api_client import ACTOR, ADMINISTRATOR
 
 
 @pytest.fixture
@@ -307,8 +307,10 @@ def test_a_culprit_is_searched_while_another_team_is_held(plane):
 def test_a_preview_tells_its_own_team_that_it_would_be_held(plane):
     publish("acme", crowd("acme", 6))
 
-    (outcome,) = preview_changes([PreviewChange(name("acme"), None)]).outcomes
-    (other,) = preview_changes([PreviewChange(name("beta"), text("beta-sensor", "beta_sensor"))]).outcomes
+    (outcome,) = preview_changes([PreviewChange(name("acme"), None)], ADMINISTRATOR).outcomes
+    (other,) = preview_changes(
+        [PreviewChange(name("beta"), text("beta-sensor", "beta_sensor"))], ADMINISTRATOR
+    ).outcomes
 
     assert [hold.gate.value for hold in outcome.holds] == ["removes_too_much", "removes_too_much"]
     assert other.holds == ()

@@ -26,7 +26,7 @@ from tests.integration.registry.agent_configs.publishing.test_publish import (  
     served,
     text,
 )
-from tests.support.api_client import ACTOR
+from tests.support.api_client import ACTOR, ADMINISTRATOR
 
 HERE = [ipaddress.ip_network("127.0.0.0/8")]
 RULES = ProbeRules(HERE, seconds=0.5)
@@ -226,7 +226,7 @@ def test_the_policy_can_keep_new_documents_out_until_their_agents_answer(probing
     content = text("acme-sensor", "acme_sensor", endpoint=agent.endpoint, insecure="true")
     publish("acme", content)
     assert ("acme-sensor" in served(), condition("acme", "Accepted")["reason"]) == (False, "Unreachable")
-    (outcome,) = preview_changes([PreviewChange(name("acme"), content)]).outcomes
+    (outcome,) = preview_changes([PreviewChange(name("acme"), content)], ADMINISTRATOR).outcomes
     assert not outcome.is_affected
 
     check_endpoints()

@@ -13,6 +13,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from controlplane.access.models import AuditRecord, Principal, RoleBinding, Token
+from controlplane.access.teams.teams import create_team
 from controlplane.asgi import Router
 from controlplane.events.models import Event
 from registry.agents import policies
@@ -22,7 +23,7 @@ from registry.api.joining.fast_requests import read_registration
 from registry.joining import join
 from registry.joining.models import JoinToken
 from registry.task_types.models import ServedTaskType
-from tests.support.api_client import AGENT, Api, token_for
+from tests.support.api_client import ACTOR, AGENT, Api, token_for
 from tests.support.asgi_client import Worker, close_connections
 
 PATH = "/api/v1/agents:join"
@@ -430,3 +431,19 @@ def test_a_member_that_is_said_twice_is_left_to_django():
     body = json.dumps(AGENT)[:-1] + ', "name": "b"}'
 
     assert read_registration(body.encode()) is None
+
+
+def test_a_teams_token_is_taken_by_the_fast_path_and_its_agent_belongs_to_the_team(web):
+    team = create_team("zqours", actor=ACTOR)
+    plain, fast = invite(team="zqours"), invite(team="zqours")
+
+    answer, was_fast = web.join(fast, named("a1"))
+    by_django = Api(plain).post("agents:join", named("a2"))
+
+    assert (answer.status, by_django.status_code, was_fast) == (201, 201, True)
+    assert json.loads(answer.body)["agent"]["team"] == by_django.json()["agent"]["team"] == "zqours"
+    assert list(Agent.objects.values_list("team_id", flat=True)) == [team.id, team.id]
+    bindings = RoleBinding.objects.filter(principal__name__startswith="agent.")
+    assert list(bindings.values_list("owned_by_id", flat=True)) == [team.id, team.id]
+    joins = Event.objects.filter(type__in=["agent.registered", "role.bound"], team_id=team.id)
+    assert sorted(joins.values_list("type", flat=True)) == ["agent.registered"] * 2 + ["role.bound"] * 2

@@ -1,0 +1,1 @@
+"""Roles of the operators' own, which bindings a caller may read, and who may do what by which binding."""

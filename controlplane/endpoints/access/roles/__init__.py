@@ -1,0 +1,1 @@
+"""HTTP endpoints for roles, role bindings, and who may do what."""

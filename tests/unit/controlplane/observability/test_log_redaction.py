@@ -1,0 +1,37 @@
+"""Log lines without secrets: tokens keep only what lists show, and sensitive parameters no value."""
+
+from __future__ import annotations
+
+import pytest
+
+from controlplane.access.tokens import Prefix, hint, new_token
+from controlplane.observability.log_redaction import redact, redacted
+
+
+@pytest.mark.parametrize("prefix", list(Prefix))
+def test_a_token_keeps_its_hint(prefix):
+    token = new_token(prefix)
+
+    assert redacted(f"Bearer {token}, sent") == f"Bearer {hint(token)}…, sent"
+    assert redacted(f"hint {hint(token)}") == f"hint {hint(token)}"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("GET /callback?code=abc&state=def&iss=x", "GET /callback?code=…&state=…&iss=x"),
+        ("GET /device?user_code=BCDF-GHJK", "GET /device?user_code=…"),
+        ("GET /x?PASSWORD=a%20b&page=2", "GET /x?PASSWORD=…&page=2"),
+        ("GET /x?encode=abc&recode=1", "GET /x?encode=abc&recode=1"),
+        ("code=7 is an exit code", "code=7 is an exit code"),
+        ("nothing", "nothing"),
+    ],
+)
+def test_sensitive_parameters_lose_their_values(line, expected):
+    assert redacted(line) == expected
+
+
+def test_every_text_of_a_line_is_redacted_and_other_values_stay():
+    event = {"event": "x", "request": "GET /a?token=secret", "count": 3, "items": ["a"]}
+
+    assert redact(None, "info", event) == {**event, "request": "GET /a?token=…"}
