@@ -66,7 +66,7 @@ def bindings_of(rpcs: Iterable[str]) -> tuple[Binding, ...]:
 
 def _bindings(rpc: str) -> tuple[Binding, ...]:
     method: Any = _METHODS[rpc]
-    rule: Any = method.GetOptions().Extensions[annotations_pb2.http]  # type: ignore[index]  # a stub's gap
+    rule: Any = method.GetOptions().Extensions[annotations_pb2.http]
     return tuple(_binding(method, http_rule) for http_rule in (rule, *rule.additional_bindings))
 
 

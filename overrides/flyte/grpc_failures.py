@@ -33,7 +33,7 @@ class NeverUnknown(grpc.ServerInterceptor):
 
 
 def _guarded(behaviour: Callable[[Any, Any], Any], method: str) -> Callable[[Any, Any], Any]:
-    def answer(request: Any, context: grpc.ServicerContext) -> Any:
+    def answer(request: Any, context: Any) -> Any:
         try:
             return behaviour(request, context)
         except Exception:
