@@ -77,8 +77,8 @@ END $$;
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('access', '0002_teams'),
         ('registry', '0001_initial'),
+        ('access', '0002_teams'),
     ]
 
     operations = [

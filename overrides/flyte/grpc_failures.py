@@ -33,6 +33,7 @@ class NeverUnknown(grpc.ServerInterceptor):
 
 
 def _guarded(behaviour: Callable[[Any, Any], Any], method: str) -> Callable[[Any, Any], Any]:
+    # Any: the stubs lack `code`.
     def answer(request: Any, context: Any) -> Any:
         try:
             return behaviour(request, context)

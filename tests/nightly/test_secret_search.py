@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 from redis import Redis
 
+from controlplane.access.tokens import Prefix, new_token
 from controlplane.local import Services
 from controlplane.local.binaries import postgres_home
 from controlplane.local.programs import free_port, stop_all
@@ -126,3 +129,15 @@ def content_of(url: str) -> str:
         )
         rows.append(f"{key!r} {value!r}")
     return "\n".join(rows)
+
+
+def test_the_search_finds_a_secret_in_every_form() -> None:
+    memory = SecretMemory()
+    secret = memory.remember("a flow", "p/ss w+rd~" + secrets.token_hex(8))
+    data = secret.encode()
+    forms = [secret, data.hex(), quote(secret, safe=""), quote_plus(secret), b64encode(data).decode()]
+    forms += [b64encode(b"user:" + data + b"!").decode(), urlsafe_b64encode(b"ab" + data).decode()]
+
+    assert [form for form in forms if not memory.find_in(f"before {form} after")] == []
+    assert memory.find_in(new_token(Prefix.OAUTH))
+    assert memory.find_in("nothing of it") == []

@@ -1,1 +1,1 @@
-"""Password login: hashes, limits and console sessions."""
+"""Logins: passwords, identity providers, and console sessions."""

@@ -111,7 +111,7 @@ def put_team(
         return row, False
     team = team or create_team(name, actor=actor)
     if spec.organisation != (row.organisation if row else ""):
-        # Whoever is in an organisation sees the documents of all its teams.
+        # The publishers of an organisation see the documents of all its teams.
         caller.require(Action.AGENT_CONFIG_RULE)
     _replace_publishers(team, principals, caller=caller, actor=actor)
     # After the role bindings, which a trigger counts, too: this is one change.

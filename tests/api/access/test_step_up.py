@@ -134,7 +134,7 @@ def test_a_page_leads_to_the_confirmation_and_back(browser):
 def test_a_submitted_form_is_refused_before_it_changes_anything(browser):
     age()
 
-    refused = browser.post("/role-bindings", {"principal": "ci", "role": "viewer"})
+    refused = browser.post("/role-bindings", {"holder": "ci", "role": "viewer"})
 
     assert refused.status_code == 401
     assert "Nothing was changed" in refused.content.decode()
@@ -145,7 +145,7 @@ def test_a_part_of_a_page_sends_the_whole_page_to_the_confirmation(browser):
     age()
     headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/role-bindings?principal=ci"}
 
-    refused = browser.post("/role-bindings", {"principal": "ci", "role": "viewer"}, headers=headers)
+    refused = browser.post("/role-bindings", {"holder": "ci", "role": "viewer"}, headers=headers)
 
     assert refused.status_code == 401
     assert refused["HX-Redirect"] == "/login/step-up?next=%2Frole-bindings%3Fprincipal%3Dci"

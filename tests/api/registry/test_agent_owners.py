@@ -158,6 +158,11 @@ def test_a_transfer_needs_rights_on_both_sides(api, world):
     assert editor.post(path, {"team": OURS}).status_code == 200
     assert member_of(world.ours, Role.VIEWER).post(path, {"team": OURS}).status_code == 403
     assert editor.post(f"agents/{world.platform_agent.id}:transfer", {"team": OURS}).status_code == 404
+    both = limited_principal(world.ours, Role.EDITOR, name="both")
+    terms = BindingTerms(owned_by=world.other)
+    role_bindings.bind_role(both, Role.VIEWER, Scope(), actor=ACTOR, terms=terms)
+    _, secret = principals.create_token(both, name="t", expires_at=None, actor=ACTOR)
+    assert Api(secret).post(path, {"team": OTHER}).status_code == 404
     assert api.post(path, {"team": "absent"}).json()["code"] == "unknown_team"
     assert api.post(f"{path}?dry_run=true", {"team": OTHER}).json()["team"] == OTHER
     assert Agent.objects.get(id=world.our_agent.id).team == world.ours
@@ -171,6 +176,8 @@ def test_a_shared_token_loses_an_agent_that_leaves_its_team(api, world):
     done(api.post(f"agents/{agent_id}:transfer", {"team": OTHER}))
 
     assert editor.put(f"agents/{agent_id}/heartbeat", BEAT).status_code == 404
+    in_bulk = editor.post("agents:heartbeat", {"items": [{"agent_id": agent_id, **BEAT}]})
+    assert in_bulk.json()["items"][0]["status"] == 404
     assert editor.post("agents", registration("n1")).status_code == 409
 
 

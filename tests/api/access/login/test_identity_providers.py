@@ -241,3 +241,9 @@ def test_linking_needs_a_login_and_the_token_of_a_form(person):
     strict.force_login(principals.create_principal("jane", kind="person", actor=ACTOR))
     assert strict.post("/account/identities/link", {"provider": "idp"}).status_code == 403
     assert strict.get("/account/identities/link?provider=idp")["Location"] == "/sessions"
+
+
+def test_an_unknown_organisation_is_not_found(api):
+    response = api.put(PATH, {**BODY, "organisation": "nowhere"})
+
+    assert (response.status_code, response.json()["code"]) == (404, "unknown_organisation")

@@ -184,7 +184,7 @@ def test_a_document_is_served_in_another_teams_data_plane_without_naming_it(team
 
 def test_a_team_sees_its_data_plane_but_not_what_others_have_in_it(teams, api):
     plane = f"{TEAM_A}-shared"
-    api.put(f"data-planes/{plane}", {"team": TEAM_A, "platform": {"plugins": {}}})
+    api.put(f"data-planes/{plane}", {"team": TEAM_A})
     DataPlane.objects.filter(name=plane).update(
         held={"digest": "d", "reasons": [{"gate": "misread", "message": TEAM_B}], "changes": [TEAM_B]},
         ack_errors=[{"message": TEAM_B, "path": TEAM_B, "document": TEAM_B}],
@@ -195,6 +195,7 @@ def test_a_team_sees_its_data_plane_but_not_what_others_have_in_it(teams, api):
     assert shown.status_code == 200
     assert TEAM_B not in shown.content.decode() + ours.get("data-planes").content.decode()
     assert TEAM_B in api.get(f"data-planes/{plane}").content.decode()
+    assert TEAM_B in api.get(f"data-planes/{plane}/config").content.decode()
     assert ours.get(f"data-planes/{plane}/config").status_code == 404
     assert ours.get(f"agent-config-bundles/{plane}/1").status_code == 403
     assert ours.post(f"data-planes/{plane}:approve", {"digest": "d"}).status_code == 403

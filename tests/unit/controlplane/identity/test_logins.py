@@ -105,4 +105,4 @@ def test_the_challenge_names_the_longest_age_and_the_accepted_strengths():
         ' then repeat the request.", max_age="900", acr_values="mfa gold"'
     )
     assert "acr_values" not in challenge_for(POLICY.refusal("x"))
-    assert challenge_for(NotAuthenticated("x")) == "Bearer"
+    assert "insufficient" not in challenge_for(NotAuthenticated("x"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+import structlog
+from django.conf import settings
 
 from controlplane.access.tokens import Prefix, hint, new_token
 from controlplane.observability.log_redaction import redact, redacted
@@ -35,3 +37,10 @@ def test_every_text_of_a_line_is_redacted_and_other_values_stay():
     event = {"event": "x", "request": "GET /a?token=secret", "count": 3, "items": ["a"]}
 
     assert redact(None, "info", event) == {**event, "request": "GET /a?token=…"}
+
+
+def test_lines_of_ours_and_of_libraries_are_redacted():
+    foreign = settings.LOGGING["formatters"]["line"]["foreign_pre_chain"]
+
+    assert foreign[-1] is redact
+    assert redact in structlog.get_config()["processors"]

@@ -20,7 +20,7 @@ from registry.agent_configs.publishing.teams import may_publish
 from registry.agent_configs.team_models import PublishingTeam
 from tests.support.api_client import Api, make_principal
 
-_MIGRATION: Any = import_module("migrations.registry.0004_move_publishing_teams")
+_MIGRATION: Any = import_module("migrations.registry.0006_move_publishing_teams")
 
 
 class _Editor:

@@ -55,7 +55,7 @@ def make_publishing_teams(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0003_publishing_teams'),
+        ('registry', '0005_publishing_teams'),
     ]
 
     operations = [

@@ -10,7 +10,9 @@ import controlplane.ids
 
 class Migration(migrations.Migration):
     # Nullable columns without a default: Postgres only changes its catalogue, at any size of the table.
-    dependencies = [("access", "0003_login"), ("access", "0003_organisations")]
+    dependencies = [
+        ('access', '0004_login'),
+    ]
 
     operations = [
         migrations.CreateModel(

@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('access', '0006_lifetimes'),
+        ('access', '0006_scim'),
     ]
 
     operations = [

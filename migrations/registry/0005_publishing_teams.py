@@ -41,8 +41,8 @@ DROP FUNCTION registry_count_publishers();
 class Migration(migrations.Migration):
 
     dependencies = [
+        ('registry', '0004_issuer_joins'),
         ('access', '0002_teams'),
-        ('registry', '0003_issuer_joins'),
     ]
 
     operations = [

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('access', '0004_oauth'),
+        ('access', '0005_lifetimes'),
     ]
 
     operations = [

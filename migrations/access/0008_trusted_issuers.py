@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('access', '0007_scim'),
+        ('access', '0007_oauth'),
     ]
 
     operations = [
