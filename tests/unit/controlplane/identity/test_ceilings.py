@@ -67,11 +67,7 @@ def test_each_scope_leaves_its_part_of_an_administrator(ceiling, allowed, denied
 
 
 def test_publishing_for_a_team_is_limited_to_its_objects():
-<<<<<<< HEAD
     left = cut([Grant(Role.PUBLISHER)], ["publish:ml"], TEAMS)
-=======
-    left = cut([Grant(Role.ADMIN)], ["publish:ml"], TEAMS)
->>>>>>> teamsapi
 
     assert decide(left, Action.AGENT_CONFIG_PUBLISH, Scope(), ML.id).allowed
     assert not decide(left, Action.AGENT_CONFIG_PUBLISH, Scope(), ADS.id).allowed
