@@ -1,6 +1,7 @@
 """Texts of a document's status for readers who do not see all teams. Pure.
 
-A stored status names whoever won a name or shares an endpoint, for readers of the document's organisation.
+A stored status names the team that won a name or shares an endpoint, for readers of the document's
+organisation.
 """
 
 from __future__ import annotations

@@ -104,6 +104,7 @@ _SPEC = {
 }
 _PLANE = {
     "name": "eu-1",
+    "team": None,
     **_SPEC,
     "version": 1,
     "active_revision": 1,

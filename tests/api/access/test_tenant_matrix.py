@@ -58,7 +58,8 @@ def dead_tokens() -> dict[str, str]:
     }
 
 
-def test_a_dead_token_opens_no_operation(world):
+def test_a_dead_token_opens_no_operation(world, settings):
+    settings.THROTTLE_ANONYMOUS_PER_MINUTE = 1_000_000
     let_in = [
         f"{operation} with a token that is {why}: {answer.status_code}"
         for why, secret in dead_tokens().items()
@@ -107,7 +108,9 @@ def test_an_administrator_of_another_organisation_sees_nothing_of_this_one(world
     role_bindings.bind_role(stranger, Role.ADMIN, Scope(), actor=ACTOR)
     _, secret = create_token(stranger, name="t", expires_at=None, actor=ACTOR)
 
-    assert leaks(world, (reader("stranger", secret),)) == []
+    told = leaks(world, (reader("stranger", secret),))
+    # Names of projects are unique in the installation (docs/adr/0050).
+    assert [leak for leak in told if not leak.startswith("projects_create ")] == []
 
 
 def leaks(world: World, readers: Any) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models.functions import Now
 
 from controlplane.access import principals, role_bindings
+from controlplane.access.login.oidc.models import Identity
 from controlplane.access.models import Principal, PrincipalKind, Session
 from controlplane.access.role_bindings import BindingTerms
 from controlplane.access.teams.teams import get_team
@@ -120,6 +121,7 @@ def _make_access(admin: Api, present: dict[str, str]) -> dict[str, Principal]:
     owner = Principal.objects.get(name=person)
     times = {"expires_at": Now() + timedelta(hours=1), "browser": f"{ACCESS} browser"}
     present["session"] = str(Session.objects.create(principal=owner, digest=b"x" * 32, data="", **times).id)
+    _make_logins(admin, person, present)
     a, b, everywhere = Scope(project=SCOPE_A), Scope(project=SCOPE_B), Scope()
     return {
         "nobody": _principal("nobody"),
@@ -131,6 +133,22 @@ def _make_access(admin: Api, present: dict[str, str]) -> dict[str, Principal]:
         "editor of everything": _principal("ee", (Role.EDITOR, everywhere)),
         "agent": _principal("ag", (Role.AGENT, everywhere)),
     }
+
+
+def _make_logins(admin: Api, person: str, present: dict[str, str]) -> None:
+    """An identity provider, a trusted issuer and a client: what only administrators of everything see."""
+    url = f"https://{ACCESS}.example"
+    _done(admin.put(f"identity-providers/{ACCESS}-idp", {"issuer": url, "client_id": "console"}))
+    rule = {"match": {"sub": f"{ACCESS}-subject"}, "audience": url, "principal": person}
+    issuer = {"issuer": url, "audiences": [url], "rules": [rule]}
+    trusted = _done(admin.post("trusted-issuers", issuer))
+    client = {"client_id": f"{ACCESS}-client", "grants": ["client_credentials"], "principal": person}
+    _done(admin.post("oauth-clients", {**client, "scopes": ["read"], "default_scopes": ["read"]}))
+    secret = _done(admin.post(f"oauth-clients/{ACCESS}-client/secrets", {}))
+    owner = Principal.objects.get(name=person)
+    identity = Identity.objects.create(principal=owner, issuer=url, subject=f"{ACCESS}-subject")
+    present |= {"provider_slug": f"{ACCESS}-idp", "trusted": trusted["id"], "client": f"{ACCESS}-client"}
+    present |= {"secret": secret["id"], "identity": str(identity.id)}
 
 
 def _principal(name: str, *roles: tuple[Role, Scope]) -> Principal:
@@ -181,6 +199,10 @@ def _readers(admin: Api, people: dict[str, Principal]) -> tuple[Reader, ...]:
     asks = {
         "viewer for team A": ("reads",),
         "auditor for team A": ("reads",),
+        # What these read, an administrator of the team reads.
+        "editor for team A": ("writes",),
+        "publisher for team A": ("writes",),
+        "operator for team A": ("writes",),
         "viewer of A": ("reads",),
         "viewer of B": ("reads",),
         "editor of A": ("writes",),
@@ -198,6 +220,7 @@ def _readers(admin: Api, people: dict[str, Principal]) -> tuple[Reader, ...]:
 def _absent(present: dict[str, str]) -> dict[str, str]:
     """Names of the same form, of nothing."""
     ids = ("agent", "provider", "token", "binding", "join", "grant", "session")
+    ids += ("trusted", "secret", "identity")
     numbers = {"version": "987654", "revision": "987654", "bundle": "987654"}
     named = {name: ABSENT for name in present if name not in (*ids, *numbers)}
     return {**named, "task": f"{ABSENT}_task", **dict.fromkeys(ids, _ABSENT_ID), **numbers}
