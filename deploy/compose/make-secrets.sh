@@ -24,6 +24,8 @@ keep() { # name: keeps what comes by standard input, unless the secret exists
 value() { cat "$folder/$1"; }
 
 random | keep secret_key
+# The key that encrypts stored secrets. Back it up apart from the database: without it, they are lost.
+printf 'first:%s\n' "$(head -c 32 /dev/urandom | base64)" | keep secrets_keys
 random | keep postgres_password
 random | keep valkey_password
 random | keep nats_password

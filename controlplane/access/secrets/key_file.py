@@ -15,6 +15,8 @@ from controlplane.errors import SecretsUnavailable
 
 # Kubernetes mounts files that the pod's group can read, so that only this much is allowed.
 _FORBIDDEN_MODE = stat.S_IXGRP | stat.S_IWGRP | stat.S_IRWXO
+# Container engines mount secrets readable by all users of the container, which has only one.
+_MOUNTED = "/run/secrets/"
 log = structlog.get_logger(__name__)
 
 
@@ -66,7 +68,7 @@ def _version(path: str) -> tuple[int, ...]:
 
 def _private_text(path: str) -> str:
     mode = Path(path).stat().st_mode
-    if mode & _FORBIDDEN_MODE:
+    if mode & _FORBIDDEN_MODE and not path.startswith(_MOUNTED):
         raise InvalidKeyFile(f"Other users can read or change {path}. Run `chmod 600 {path}`.")
     return Path(path).read_text(encoding="ascii")
 
