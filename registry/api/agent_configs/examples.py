@@ -105,6 +105,7 @@ _SPEC = {
 _PLANE = {
     "name": "eu-1",
     **_SPEC,
+    "team": None,
     "version": 1,
     "active_revision": 1,
     "applied_revision": 0,
