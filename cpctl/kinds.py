@@ -6,6 +6,7 @@ from cpctl.access_kinds import KINDS as ACCESS_KINDS
 from cpctl.agent_kinds import KINDS as AGENT_KINDS
 from cpctl.columns import SCOPE, Kind, field, timestamp, words
 from cpctl.errors import UsageError
+from cpctl.login_kinds import KINDS as LOGIN_KINDS
 from cpctl.scopes import scope_text
 
 _OVERRIDE = Kind(
@@ -126,6 +127,7 @@ KINDS = (
         key="",
     ),
     *ACCESS_KINDS,
+    *LOGIN_KINDS,
     Kind(
         "audit",
         "audit",

@@ -57,6 +57,15 @@ COMMANDS = {
     "teams": CommandEntry("teams", "teams", "Manage teams and their members."),
     "roles": CommandEntry("roles", "roles", "Grant and revoke roles, and manage custom roles."),
     "access": CommandEntry("permissions", "access", "Check permissions: yours, and everybody's."),
+    "clients": CommandEntry("clients", "clients", "Manage OAuth clients and their secrets."),
+    "signing-keys": CommandEntry("identities", "signing_keys", "List and rotate keys that sign tokens."),
+    "issuers": CommandEntry("issuers", "issuers", "Manage issuers whose tokens workloads exchange."),
+    "identity-providers": CommandEntry(
+        "identity_providers", "identity_providers", "Manage OpenID providers at which people log in."
+    ),
+    "identities": CommandEntry(
+        "identities", "identities", "List, link and unlink accounts at identity providers."
+    ),
     "login": CommandEntry("access", "login", "Log in to a server."),
     "logout": CommandEntry("access", "logout", "Log out of the current context."),
     "token": CommandEntry("access", "token", "Print a valid access token."),

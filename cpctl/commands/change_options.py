@@ -26,15 +26,30 @@ def create(kind: Kind, body: Any, change: options.ChangeOptions, how: Format, *,
 
 
 def create_secret(
-    kind: Kind, body: Any, change: options.ChangeOptions, how: Format, *, question: str
+    kind: Kind,
+    body: Any,
+    change: options.ChangeOptions,
+    how: Format,
+    *,
+    question: str,
+    printed_field: str = "token",
 ) -> None:
-    """Create an object with a token, and print only the token, which is shown once."""
+    """Create an object with a secret, and print only the secret, which is shown once."""
     change.ask(question)
     made = SESSION.api().post(kind.path, body, query=change.query()).json()
     if how.is_whole:
         say(*document(made, how))
     elif not change.dry_run:
-        say(made["token"])
+        say(made[printed_field])
+
+
+def show_whole(kind: Kind, name: str, how: Format) -> None:
+    """Print one object: all of it, or its row of the table."""
+    item = SESSION.api().get(path_of(kind, name)).json()
+    if how.is_whole:
+        say(*document(item, how))
+    else:
+        get.show(kind, [item], how)
 
 
 def put(
@@ -92,6 +107,11 @@ def current_object(path: str) -> dict[str, Any]:
 
 def path_of(kind: Kind, name: str) -> str:
     return f"{kind.path}/{segment(name)}"
+
+
+def without_fields(shown: Mapping[str, Any], read_only: frozenset[str]) -> dict[str, Any]:
+    """Return the object without its read-only fields, which `show` prints as well."""
+    return {name: value for name, value in shown.items() if name not in read_only}
 
 
 def object_in(file: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from cpctl.session import SESSION
 if TYPE_CHECKING:
     from cpctl.client import Api
 
+_WITHOUT_PAGES = ("resource-types", "identity-providers")
 KindName = Annotated[str, typer.Argument(metavar="KIND", autocompletion=completion.kinds)]
 
 
@@ -153,8 +154,7 @@ def _filters(kind: Kind, filters: dict[str, str]) -> dict[str, str]:
 
 
 def _pages(api: Api, kind: Kind, query: dict[str, str], limit: int | None = None) -> Iterable[list[Any]]:
-    if kind.name == "resource-types":
-        # This list has no pages.
+    if kind.name in _WITHOUT_PAGES:
         return [list(api.get(kind.path, query).json()["items"])[:limit]]
     return api.pages(kind.path, query, most=limit)
 

@@ -16,7 +16,7 @@ import yaml
 
 from cpctl.main import app
 from cpctl.session import SESSION, Session
-from tests.support.described_server import OPERATIONS, request_example, serving
+from tests.support.described_server import JSON, OPERATIONS, example, request_example, serving
 
 ID = "019a9f5e-7c00-7000-8000-000000000001"
 HERE = "-p flytesnacks -d development"
@@ -170,6 +170,37 @@ teams delete ml --yes
 teams members ml -o wide
 teams add ml ada --yes
 teams remove ml ada --yes
+get clients -o wide
+clients list
+clients show flytepropeller
+clients create ci --principal ci --scope read --default-scope read --audience https://a.example -m Why --yes
+clients create web --type public --redirect-uri https://a.example/callback --grant authorization_code --yes
+clients update ci --no-active --no-may-introspect --team "" -m Why --yes
+clients delete ci -m Why --yes
+clients secrets list ci
+clients secrets create ci --expires-at 2027-11-21T09:30:00Z --yes
+clients secrets revoke ci {ID} --yes
+get signing-keys -o wide
+signing-keys list
+signing-keys rotate -m Why --yes
+get issuers -o wide
+issuers list
+issuers show https://oidc.eks.eu-west-1.amazonaws.com/id/EXAMPLE
+issuers set -f new-issuer.yaml -m Why --yes
+issuers set -f issuer.yaml -m Why --yes
+issuers delete {ID} -m Why --yes
+issuers test workload.token
+get identity-providers -o wide
+identity-providers list
+identity-providers show work
+identity-providers set work -f provider.yaml --secret-file workload.token --yes
+identity-providers delete work --yes
+identity-providers test work --claims claims.yaml
+identity-providers test work --token-file workload.token
+get identities -o wide
+identities list --principal ada
+identities link ada --issuer https://login.example.com --subject 1 --yes
+identities unlink {ID} --yes
 access can-i agent.write --team ml
 access who-can override.write {HERE}
 access matrix agent.write --team ml -o wide
@@ -233,10 +264,16 @@ def write_files(folder: Path) -> None:
     (folder / "document.yaml").write_text(DOCUMENT)
     (folder / "flytectl.yaml").write_text("project: shop\ndomain: production\n")
     (folder / "config.yaml").write_text("plugins: {}\n")
+    (folder / "workload.token").write_text("secret\n")
+    (folder / "claims.yaml").write_text("sub: '1'\n")
+    issuer = example(OPERATIONS["trusted_issuers_get"][2]["responses"]["200"], JSON)
+    (folder / "issuer.yaml").write_text(yaml.safe_dump(issuer))
     for file, operation in (
         ("type.yaml", "resource_types_create"),
         ("rail.yaml", "guard_rails_put"),
         ("plane.yaml", "data_planes_put"),
+        ("new-issuer.yaml", "trusted_issuers_create"),
+        ("provider.yaml", "identity_providers_put"),
     ):
         (folder / file).write_text(yaml.safe_dump(request_example(operation)))
 

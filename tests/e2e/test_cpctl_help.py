@@ -33,6 +33,7 @@ from tests.api.registry.agent_configs.test_agent_configs import text
 from tests.support.api_client import AGENT, Api, logged_in, token_for
 from tests.support.cpctl_runner import Cpctl
 from tests.support.described_server import request_example
+from tests.support.login_samples import login_files, make_logins
 
 # Stands for the id of a thing that only the installation knows.
 AN_ID = "019a9f5e-7c00-7000-8000-000000000031"
@@ -195,10 +196,12 @@ def make_world(admin: Api) -> dict[str, str]:
     bound = _done(admin.post("role-bindings", {"principal": "ada", "role": "viewer"}))
     join = _done(admin.post("join-tokens", {"name": "old", "name_pattern": "old-*"}))
     grant = _done(admin.post("agent-config-grants", {"team": "sensors", "pattern": "sensors_*"}))
+    session = str(_make_sessions())
     return {
         **dict.fromkeys(PROVIDERS, provider),
+        **make_logins(admin, person="jane", service="flyte-eu-1"),
         "tokens revoke": token["id"],
-        "sessions end": str(_make_sessions()),
+        "sessions end": session,
         "roles revoke": bound["id"],
         "agents join-tokens revoke": join["id"],
         "agent-configs grants withdraw": grant["id"],
@@ -259,6 +262,7 @@ def _files(folder: Path, token: str) -> None:
         "workflow-priority.yaml": yaml.safe_dump(type_),
         "cpu-cap.yaml": yaml.safe_dump(rail),
         ".data/admin.token": token,
+        **login_files(),
     }
     for name, content in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
