@@ -48,7 +48,7 @@ SECTIONS = (
     Section("tokens", "Tokens", "Access", "k"),
     Section("sessions", "Sessions", "Access", "s"),
     Section("identity-providers", "Identity providers", "Access", "i"),
-    Section("oauth-clients", "OAuth clients", "Access", "l"),
+    Section("oauth-clients", "OAuth clients", "Access", "x"),
     Section("join-tokens", "Join tokens", "Access", "j"),
     Section("docs", "API reference", "Help", "p"),
 )

@@ -143,7 +143,7 @@ def test_it_sends_yaml_as_text(sdk, live):
 
 def test_what_only_a_newer_server_knows_is_kept(sdk):
     models = importlib.import_module("controlplane_client.models")
-    body = {"name": "eu", "kind": "robot", "is_active": True}
+    body = {"name": "eu", "kind": "robot", "is_active": True, "organisation": "default"}
     body |= {"id": "019a9f5e-7c00-7000-8000-000000000011", "created_at": "2026-11-21T09:30:00Z"}
 
     principal = models.PrincipalRead.from_dict(body)

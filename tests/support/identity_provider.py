@@ -51,7 +51,7 @@ class IdentityProvider:
         self.log = folder / f"identity-provider-{self.port}.log"
         self._program = start(Program("identity-provider", command, self.log, environment))
         discovery = f"{self.issuer}/.well-known/openid-configuration"
-        until(lambda: is_reachable(discovery), 30, lambda: tail(self.log, 30))
+        until(lambda: is_reachable(discovery), 90, lambda: tail(self.log, 30))
 
     def stop(self) -> None:
         stop_all([self._program], patience=5)

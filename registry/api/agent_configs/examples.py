@@ -106,7 +106,6 @@ _PLANE = {
     "name": "eu-1",
     "team": None,
     **_SPEC,
-    "team": None,
     "version": 1,
     "active_revision": 1,
     "applied_revision": 0,

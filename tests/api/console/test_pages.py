@@ -261,7 +261,7 @@ def test_the_dashboard_counts_agents_and_the_late_ones_as_the_agents_page_shows_
 
     assert late == {"prod-eu-1"}
     assert {agent.name for agent in matching_agents({"state": "late"}, ANONYMOUS_READER)} == late
-    assert fleet.counts() == {
+    assert fleet.counts(ANONYMOUS_READER) == {
         **dict.fromkeys(State, 0),
         "ready": 5,
         "unavailable": 1,

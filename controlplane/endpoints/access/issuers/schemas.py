@@ -21,7 +21,7 @@ _MAX_RULES = 50
 _PATTERN = "Pattern: `*` matches characters except `/` and `:`, `**` matches any characters."
 
 
-@extend_schema_field(OpenApiTypes.OBJECT)
+@extend_schema_field(OpenApiTypes.ANY)
 class KeySetField(serializers.Field[Any, Any, Any, Any]):
     """A JSON object as it is."""
 

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from controlplane.access.login.login_details import SESSION_KEY
-from controlplane.access.models import AuditRecord, Principal
+from controlplane.access.models import AuditRecord, Principal, RoleBinding
 from controlplane.access.role_bindings import bind_role
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
@@ -41,7 +41,8 @@ def grant(person):
 
 def test_the_person_logs_in_again_at_the_provider_and_returns(administrator):
     assert grant(administrator) == 401
-    asked = administrator.console.get("/role-bindings/00000000-0000-7000-8000-000000000000/remove")
+    binding = RoleBinding.objects.get(principal__name=administrator.account)
+    asked = administrator.console.get(f"/role-bindings/{binding.id}/remove")
     page = administrator.console.get(asked.url).content.decode()
     link = "/login?reauthenticate=1&redirect_url=%2Ftokens&idp=idp"
 
