@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -21,7 +20,13 @@ _MAX_RULES = 50
 _PATTERN = "Pattern: `*` matches characters except `/` and `:`, `**` matches any characters."
 
 
-@extend_schema_field(OpenApiTypes.ANY)
+class JwkSet(serializers.Serializer[Any]):
+    """A JWK Set (RFC 7517 section 5), as the API describes it."""
+
+    keys = serializers.ListField(child=serializers.DictField())
+
+
+@extend_schema_field(JwkSet)
 class KeySetField(serializers.Field[Any, Any, Any, Any]):
     """A JSON object as it is."""
 
