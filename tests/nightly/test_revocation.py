@@ -66,10 +66,11 @@ class Paths:
     def _grpc(self) -> bool:
         metadata = (("flyte-authorization", f"Bearer {self.token}"),)
         try:
-            self.admin.ListProjects(project_pb2.ProjectListRequest(), metadata=metadata, timeout=10)
+            answer = self.admin.ListProjects(project_pb2.ProjectListRequest(), metadata=metadata, timeout=10)
         except grpc.RpcError as error:
             return error.code() not in (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
-        return True
+        # A caller without roles gets an empty list.
+        return bool(answer.projects)
 
     def open_stream(self) -> threading.Event:
         """Follow events in a thread; the result is set when the server ends the stream."""
