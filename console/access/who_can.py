@@ -30,15 +30,13 @@ def who_can(request: HttpRequest, caller: Caller) -> HttpResponse:
     if not may_somewhere(caller, Action.ACCESS_READ, delegated=True):
         caller.require(Action.ACCESS_READ)
     asked = {name: request.GET.get(name, "").strip() for name in ("action", "team", *SEGMENTS)}
-    question = {name: value for name, value in asked.items() if value}
     problem, status, results = None, 200, None
     try:
         results = _answer(request, caller, asked)
     except ControlplaneError as error:
-        if not question and isinstance(error, PermissionDenied):
-            # A delegated administrator has not chosen a scope or team yet.
-            error = None  # type: ignore[assignment]
-        problem, status = error, STATUS_BY_ERROR[type(error)] if error else 200
+        # Until a delegated administrator has chosen a scope or team, a refusal is no problem to show.
+        if any(asked.values()) or not isinstance(error, PermissionDenied):
+            problem, status = error, STATUS_BY_ERROR[type(error)]
     context = {
         "problem": problem,
         "results": results,
@@ -49,7 +47,7 @@ def who_can(request: HttpRequest, caller: Caller) -> HttpResponse:
         "projects": select_options(projects(caller), asked["project"]),
         "domains": domains(),
         "notes": _notes(asked),
-        "curl": curl(request, "GET", f"access/matrix?{urlencode({'action': _DEFAULT, **question})}"),
+        "curl": curl(request, "GET", f"access/matrix?{_query(asked)}"),
         "cpctl": _cpctl(asked),
     }
     return render(request, "console/access/who_can.html", context, status=status)
@@ -61,6 +59,10 @@ def _answer(request: HttpRequest, caller: Caller, asked: dict[str, str]) -> Any:
     team: Team | None = get_visible_team(caller, asked["team"]) if asked["team"] else None
     require_matrix(caller, action, scope, team)
     return load_page(request, caller, visible_rows(caller, action, scope, team), order=ORDER)
+
+
+def _query(asked: dict[str, str]) -> str:
+    return urlencode({"action": _DEFAULT, **{name: value for name, value in asked.items() if value}})
 
 
 def _action(name: str) -> Action:

@@ -13,10 +13,10 @@ class AccessConfig(AppConfig):
     def import_models(self) -> None:
         super().import_models()
         # Tables outside of models.py.
-        from controlplane.access import issuer_models, team_models  # noqa: F401
-        from controlplane.access.login.oidc import models as login_models  # noqa: F401
-        from controlplane.access.oauth import models as oauth_models  # noqa: F401
-        from controlplane.access.scim import models as scim_models  # noqa: F401
+        from controlplane.access import issuer_models, team_models  # noqa: F401  (registers tables)
+        from controlplane.access.login.oidc import models as login_models  # noqa: F401  (registers tables)
+        from controlplane.access.oauth import models as oauth_models  # noqa: F401  (registers tables)
+        from controlplane.access.scim import models as scim_models  # noqa: F401  (registers tables)
 
     def ready(self) -> None:
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
@@ -24,6 +24,7 @@ from controlplane.access.token_lifetimes import (
     expiry_of,
     outlives_its_issuer,
 )
+from controlplane.database.clock import statement_now
 from controlplane.errors import NotAuthenticated, PermissionDenied, UnknownToken
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
@@ -62,7 +63,7 @@ def issue_token(
     parent = lock_token(parent_id) if parent_id else None
     _check_rights(principal, issuer.caller)
     creation = Creation(
-        now=_database_now(),
+        now=statement_now(),
         created_with_ends_at=parent.expires_at if parent else issuer.ends_at,
         may_be_endless=issuer.caller.verdict(Action.ACCESS_WRITE).allowed,
     )
@@ -187,11 +188,3 @@ def _revocation(token: Token) -> Mutation:
         {**state, "revoked": True},
         {"principal": token.principal.name, "token_id": str(token.id)},
     )
-
-
-def _database_now() -> datetime:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT statement_timestamp()")
-        row = cursor.fetchone()
-    now: datetime = row[0]
-    return now

@@ -135,8 +135,8 @@ TEAM_OWNED = frozenset(
 # A role at any scope reaches the agent configurations of all teams, which have no scope.
 _AT_ANY_SCOPE = frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH})
 
-# An administrator of a scope or team performs these there, in views that say so (`delegated = True`). All
-# other views require them at the global scope.
+# Administrators of a scope or team may perform these there, in views with `delegated = True`. All other views
+# require them at the global scope.
 DELEGATED = frozenset({Action.ACCESS_READ, Action.ACCESS_WRITE})
 
 

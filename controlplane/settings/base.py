@@ -3,7 +3,7 @@
 from pathlib import Path
 
 # First: its values are the defaults of other settings.
-import controlplane.settings.flyte_auth_file  # noqa: F401
+import controlplane.settings.flyte_auth_file  # noqa: F401  (sets defaults in the environment)
 from controlplane.settings.access import *
 from controlplane.settings.agent_config_sources import *
 from controlplane.settings.agent_configs import *

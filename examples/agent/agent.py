@@ -212,20 +212,23 @@ class Agent:
 def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)sZ %(levelname)s %(message)s")
     logging.Formatter.converter = time.gmtime
-    told = os.environ
-    subject = SubjectToken(told["AGENT_SUBJECT_TOKEN_FILE"]) if "AGENT_SUBJECT_TOKEN_FILE" in told else None
-    token = "" if subject else told.get("AGENT_TOKEN") or Path(told["AGENT_TOKEN_FILE"]).read_text().strip()
-    plane = ControlPlane(told["CONTROLPLANE_URL"], token, told.get("AGENT_STATE_FILE"), subject)
+    settings = os.environ
+    subject_file = settings.get("AGENT_SUBJECT_TOKEN_FILE")
+    subject = SubjectToken(subject_file) if subject_file else None
+    token = "" if subject else settings.get("AGENT_TOKEN", "")
+    if not subject and not token:
+        token = Path(settings["AGENT_TOKEN_FILE"]).read_text().strip()
+    plane = ControlPlane(settings["CONTROLPLANE_URL"], token, settings.get("AGENT_STATE_FILE"), subject)
     facts: dict[str, Any] = {
-        "name": told["AGENT_NAME"],
-        "environment": told.get("AGENT_ENVIRONMENT", "default"),
-        "service_types": [*filter(None, told.get("AGENT_SERVICE_TYPES", "").split(","))],
-        "cost": told.get("AGENT_COST", "medium"),
-        "topic_name": told.get("AGENT_TOPIC", f"dcm.agent.{told['AGENT_NAME']}"),
+        "name": settings["AGENT_NAME"],
+        "environment": settings.get("AGENT_ENVIRONMENT", "default"),
+        "service_types": [*filter(None, settings.get("AGENT_SERVICE_TYPES", "").split(","))],
+        "cost": settings.get("AGENT_COST", "medium"),
+        "topic_name": settings.get("AGENT_TOPIC", f"dcm.agent.{settings['AGENT_NAME']}"),
     }
-    served = [one.partition("@") for one in told.get("AGENT_TASK_TYPES", "").split(",") if one]
+    served = [one.partition("@") for one in settings.get("AGENT_TASK_TYPES", "").split(",") if one]
     facts["task_types"] = [{"name": name, "version": version} for name, _, version in served]
-    agent = Agent(plane, facts, told.get("AGENT_PROVIDERS_FILE"))
+    agent = Agent(plane, facts, settings.get("AGENT_PROVIDERS_FILE"))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: agent.stopping.set())
     agent.run()

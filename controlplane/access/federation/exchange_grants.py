@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 from django.conf import settings
-from django.utils import timezone
 
 from controlplane.access.federation.exchange import (
     Exchanged,
@@ -22,6 +21,7 @@ from controlplane.access.oauth.extension_grants import (
 )
 from controlplane.access.oauth.models import OAuthClient
 from controlplane.access.oauth.scopes import parse
+from controlplane.database.clock import statement_now
 from controlplane.errors import IssuerUnavailable
 
 TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"  # noqa: S105  (a grant type)
@@ -83,6 +83,6 @@ def _exchange(
 def _show(exchanged: Exchanged, issued_type: str) -> IssuedToken:
     token = exchanged.token
     assert token.expires_at is not None
-    seconds = int((token.expires_at - timezone.now()).total_seconds())
+    seconds = int((token.expires_at - statement_now()).total_seconds())
     scope = " ".join(exchanged.scopes)
     return IssuedToken(exchanged.secret, seconds, scope, issued_token_type=issued_type)

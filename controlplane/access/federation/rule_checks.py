@@ -10,7 +10,7 @@ from controlplane.errors import FieldError
 from controlplane.identity.ceilings import is_ceiling
 
 GITHUB = "https://token.actions.githubusercontent.com"
-# Claims that name a workload, or whoever owns it, within their issuer.
+# Claims that identify a workload or its owner within their issuer.
 _IDENTIFYING = (
     *("sub", "client_id", "azp", "appid", "oid", "kubernetes.io/namespace"),
     *("repository", "repository_id", "repository_owner_id"),

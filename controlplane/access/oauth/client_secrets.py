@@ -11,11 +11,11 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from controlplane.access import audit, tokens
 from controlplane.access.oauth import event_types
 from controlplane.access.oauth.models import ClientSecret, OAuthClient
+from controlplane.database.clock import statement_now
 from controlplane.errors import FieldError, InvalidRequest, LimitReached, UnknownClientSecret
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
@@ -112,11 +112,11 @@ def _bits(secret: str) -> float:
 
 
 def _is_outdated(last_used_at: datetime) -> bool:
-    return timezone.now() - last_used_at > _LAST_USED_PRECISION
+    return statement_now() - last_used_at > _LAST_USED_PRECISION
 
 
 def _checked_expiry(expires_at: datetime | None) -> datetime:
-    now = timezone.now()
+    now = statement_now()
     if expires_at is None:
         return now + timedelta(days=min(settings.OAUTH_CLIENT_SECRET_DAYS, _MAX_DAYS))
     message = ""

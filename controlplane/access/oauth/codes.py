@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from django.utils import timezone
-
 from controlplane.access.oauth.models import AccessGrant, OAuthClient, TokenFamily
+from controlplane.database.clock import statement_now
 
 
 def digest_of(code: str) -> str:
@@ -21,4 +20,4 @@ def lock_code(code: str, client: OAuthClient) -> AccessGrant | None:
 
 
 def mark_used(grant: AccessGrant, family: TokenFamily | None) -> None:
-    AccessGrant.objects.filter(id=grant.id).update(used_at=timezone.now(), family=family)
+    AccessGrant.objects.filter(id=grant.id).update(used_at=statement_now(), family=family)

@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from controlplane.access import attempt_counters, tokens
 from controlplane.access.models import Principal
 from controlplane.access.oauth import consents, event_types, issuance
 from controlplane.access.oauth.models import DeviceCode, OAuthClient, TokenFamily
 from controlplane.access.oauth.server import new_code
+from controlplane.database.clock import statement_now
 from controlplane.errors import TooManyAttempts, UnknownDevice
 from controlplane.web.client_address import source_of
 
@@ -68,7 +68,7 @@ def create_device_code(
         interval=interval,
         address=address[:45],
         device=device[:100],
-        expires_at=timezone.now() + timedelta(seconds=seconds),
+        expires_at=statement_now() + timedelta(seconds=seconds),
     )
     return NewDeviceCode(device_code, f"{user_code[:4]}-{user_code[4:]}", seconds, interval)
 
@@ -83,7 +83,7 @@ def poll(device_code: str, client: OAuthClient) -> Poll:
     )
     if code is None:
         return Poll(None)
-    now = timezone.now()
+    now = statement_now()
     if code.state == DeviceCode.State.USED:
         if code.family is not None:
             issuance.revoke_family(code.family, event_types.CODE_REUSED)
@@ -123,7 +123,7 @@ def find_waiting_device(user_code: str, *, session: str, address: str) -> Device
         )
     rows = DeviceCode.objects.select_related("client").filter(state=DeviceCode.State.PENDING)
     code = rows.filter(
-        user_code_digest=_user_code_digest(normalized(user_code)), expires_at__gt=timezone.now()
+        user_code_digest=_user_code_digest(normalized(user_code)), expires_at__gt=statement_now()
     ).first()
     if code is None or not code.client.is_active:
         raise UnknownDevice("The code is incorrect or has expired. Check the code that your device shows.")
@@ -141,7 +141,7 @@ def decide_about_device(
     """
     state = DeviceCode.State.APPROVED if is_approved else DeviceCode.State.DENIED
     rows = DeviceCode.objects.filter(
-        id=code.id, state=DeviceCode.State.PENDING, expires_at__gt=timezone.now()
+        id=code.id, state=DeviceCode.State.PENDING, expires_at__gt=statement_now()
     )
     if not rows.update(state=state, principal=person, auth_time=auth_time):
         raise UnknownDevice("The code has expired or was used. Start again on your device.")

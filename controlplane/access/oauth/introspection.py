@@ -6,11 +6,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from controlplane.access import tokens
 from controlplane.access.models import Token
 from controlplane.access.oauth.models import OAuthClient, RefreshToken
+from controlplane.database.clock import statement_now
 
 _INACTIVE: dict[str, Any] = {"active": False}
 
@@ -42,7 +42,7 @@ def _may_read(client: OAuthClient, owner: OAuthClient | None) -> bool:
 
 
 def _access_token(token: Token) -> dict[str, Any]:
-    is_live = token.revoked_at is None and token.expires_at is not None and token.expires_at > token.now  # type: ignore[attr-defined]
+    is_live = token.revoked_at is None and token.expires_at is not None and token.expires_at > token.now  # type: ignore[attr-defined]  # annotated
     if not (is_live and token.principal.is_active):
         return _INACTIVE
     assert token.expires_at is not None
@@ -62,7 +62,7 @@ def _access_token(token: Token) -> dict[str, Any]:
 
 def _refresh_token(row: RefreshToken) -> dict[str, Any]:
     family = row.family
-    is_live = row.replaced_at is None and family.revoked_at is None and row.expires_at > timezone.now()
+    is_live = row.replaced_at is None and family.revoked_at is None and row.expires_at > statement_now()
     if not (is_live and family.principal.is_active):
         return _INACTIVE
     return {

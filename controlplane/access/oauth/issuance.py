@@ -9,7 +9,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from controlplane.access import issue_tokens, login_event_types, tokens
 from controlplane.access.models import Principal, Token
@@ -17,6 +16,7 @@ from controlplane.access.oauth import event_types
 from controlplane.access.oauth.extension_grants import IssuedToken
 from controlplane.access.oauth.models import OAuthAccessToken, OAuthClient, RefreshToken, TokenFamily
 from controlplane.access.occurrences import record_occurrence
+from controlplane.database.clock import statement_now
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor, system
 from controlplane.observability.request_ids import current_request_id
@@ -67,7 +67,7 @@ def store_access_token(secret: str, issue: Issue) -> Token:
         name=(issue.name or client_id)[:_NAME_LENGTH],
         hint=tokens.hint(secret),
         digest=tokens.digest(secret),
-        expires_at=timezone.now() + issue.lifetime,
+        expires_at=statement_now() + issue.lifetime,
         scopes=list(issue.scopes),
         auth_time=issue.family.auth_time if issue.family else None,
     )
@@ -101,7 +101,7 @@ def start_family(
     auth_time: datetime | None,
 ) -> TokenFamily:
     """Create the family of the tokens that follow from one login. auth_time: when the person logged in."""
-    ends_at = timezone.now() + timedelta(seconds=settings.OAUTH_FAMILY_SECONDS)
+    ends_at = statement_now() + timedelta(seconds=settings.OAUTH_FAMILY_SECONDS)
     return TokenFamily.objects.create(
         client=client,
         principal=principal,
@@ -120,7 +120,7 @@ def store_refresh_token(secret: str, family: TokenFamily, after: int = 0) -> Ref
     """
     newest = max(family.generation, after + 1)
     TokenFamily.objects.filter(id=family.id).update(generation=newest)
-    idle = timezone.now() + timedelta(seconds=settings.OAUTH_REFRESH_TOKEN_SECONDS)
+    idle = statement_now() + timedelta(seconds=settings.OAUTH_REFRESH_TOKEN_SECONDS)
     return RefreshToken.objects.create(
         family=family,
         digest=tokens.digest(secret),

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.utils import timezone
 from oauthlib.oauth2.rfc6749.errors import CustomOAuth2Error
 
 from controlplane.access.models import Principal
@@ -15,6 +14,7 @@ from controlplane.access.oauth.issuance import Issue
 from controlplane.access.oauth.models import AccessGrant
 from controlplane.access.oauth.scopes import OPENID
 from controlplane.access.teams.memberships import teams_of
+from controlplane.database.clock import statement_now
 from controlplane.ids import uuid7
 
 _JWT_LIFETIME = timedelta(minutes=10)
@@ -106,5 +106,5 @@ def _profile(principal: Principal, scopes: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _times(lifetime: timedelta) -> dict[str, int]:
-    now = timezone.now()
+    now = statement_now()
     return {"iat": int(now.timestamp()), "exp": int((now + lifetime).timestamp())}

@@ -7,12 +7,11 @@ from datetime import datetime, timedelta
 from enum import Enum
 
 from django.conf import settings
-from django.utils import timezone
 
 from controlplane.access import login_event_types, tokens
-from controlplane.access.models import Principal
 from controlplane.access.oauth.issuance import lock_family, revoke_family
 from controlplane.access.oauth.models import OAuthClient, RefreshToken, TokenFamily
+from controlplane.database.clock import statement_now
 
 
 class Ruling(Enum):
@@ -65,7 +64,7 @@ def lock_refresh_token(secret: str, client: OAuthClient) -> RefreshToken | None:
     ruling = ruling_of(_facts(row, family))
     if ruling is Ruling.REVOKE_FAMILY:
         revoke_family(family, login_event_types.OAUTH_REFRESH_REUSED)
-    if ruling is not Ruling.ROTATE or not _may_continue(family.principal):
+    if ruling is not Ruling.ROTATE or not family.principal.is_active:
         return None
     row.family = family
     return row
@@ -73,16 +72,12 @@ def lock_refresh_token(secret: str, client: OAuthClient) -> RefreshToken | None:
 
 def mark_replaced(row: RefreshToken) -> None:
     """Remember the first use of a token."""
-    RefreshToken.objects.filter(id=row.id, replaced_at=None).update(replaced_at=timezone.now())
-
-
-def _may_continue(principal: Principal) -> bool:
-    return principal.is_active
+    RefreshToken.objects.filter(id=row.id, replaced_at=None).update(replaced_at=statement_now())
 
 
 def _facts(row: RefreshToken, family: TokenFamily) -> RefreshFacts:
     return RefreshFacts(
-        now=timezone.now(),
+        now=statement_now(),
         expires_at=row.expires_at,
         generation=row.generation,
         newest_generation=family.generation,

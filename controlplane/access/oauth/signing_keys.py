@@ -10,7 +10,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 from joserfc.jws import JWSRegistry
@@ -20,6 +19,7 @@ from controlplane.access.oauth import event_types
 from controlplane.access.oauth.models import SigningKey
 from controlplane.access.secrets.sealed_columns import register_sealed_column
 from controlplane.access.secrets.sealing import seal, unseal
+from controlplane.database.clock import statement_now
 from controlplane.database.locks import AdvisoryLock, lock
 from controlplane.identity.actors import Actor, system
 from controlplane.ids import uuid7
@@ -52,7 +52,7 @@ def sign(claims: dict[str, Any], *, token_type: str) -> str:
 def published_keys() -> dict[str, Any]:
     """Return the JSON Web Key Set."""
     rows = SigningKey.objects.order_by("id")
-    now = timezone.now()
+    now = statement_now()
     return {"keys": [row.public_key for row in rows if row.not_after is None or row.not_after > now]}
 
 
@@ -60,7 +60,7 @@ def published_keys() -> dict[str, Any]:
 def rotate(*, actor: Actor, now: datetime | None = None) -> SigningKey:
     """Replace the active key by the next one, and publish a new next key. Returns the active key."""
     lock(AdvisoryLock.SIGNING_KEYS)
-    now = now or timezone.now()
+    now = now or statement_now()
     SigningKey.objects.filter(not_after__lte=now).delete()
     retired = {"state": SigningKey.State.RETIRED, "not_after": now + _PUBLISHED_AFTER}
     SigningKey.objects.filter(state=SigningKey.State.ACTIVE).update(**retired)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from django.utils import timezone
 from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2 import InvalidGrantError
 
@@ -28,6 +27,7 @@ from controlplane.access.oauth.credentials import read_credentials
 from controlplane.access.oauth.issuance import Issue
 from controlplane.access.oauth.models import AccessGrant, OAuthClient, RefreshToken, TokenFamily
 from controlplane.access.oauth.redirects import is_allowed
+from controlplane.database.clock import statement_now
 
 _CODE = "authorization_code"
 _CREDENTIALS = "client_credentials"
@@ -101,7 +101,7 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
         AccessGrant.objects.filter(id=grant.id).update(
             audience=getattr(request, "audience", None) or "", auth_time=getattr(request, "auth_time", None)
         )
-        return grant  # type: ignore[no-any-return]
+        return grant  # type: ignore[no-any-return]  # the toolkit has no types
 
     def validate_code(
         self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any
@@ -183,7 +183,7 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # it has no types
         family = self._family_of(request, names, audience)
         lifetime = issuance.access_lifetime()
         if family is not None:
-            lifetime = min(lifetime, max(family.ends_at - timezone.now(), timedelta(seconds=1)))
+            lifetime = min(lifetime, max(family.ends_at - statement_now(), timedelta(seconds=1)))
         issue = Issue(request.user, names, request.grant_type, lifetime, request.client, family, audience)
         token["expires_in"] = int(lifetime.total_seconds())
         jwt_tokens.replace_by_jwt(token, issue)

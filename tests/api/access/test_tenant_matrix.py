@@ -108,20 +108,20 @@ def test_an_administrator_of_another_organisation_sees_nothing_of_this_one(world
     role_bindings.bind_role(stranger, Role.ADMIN, Scope(), actor=ACTOR)
     _, secret = create_token(stranger, name="t", expires_at=None, actor=ACTOR)
 
-    told = leaks(world, (reader("stranger", secret),))
+    leaked = leaks(world, (reader("stranger", secret),))
     # Names of projects are unique in the installation (docs/adr/0050).
-    assert [leak for leak in told if not leak.startswith("projects_create ")] == []
+    assert [leak for leak in leaked if not leak.startswith("projects_create ")] == []
 
 
 def leaks(world: World, readers: Any) -> list[str]:
     """What the readers learn, and what they change, of what is not theirs."""
-    found = []
-    for someone in readers:
+    lines: list[str] = []
+    for limited_reader in readers:
         for operation, asks in TABLE.items():
             for ask in asks:
                 with connection.cursor() as cursor:
                     # Each request is a transaction of its own outside of tests.
                     cursor.execute("SELECT set_config('app.organisation', '', true)")
-                told = problems(world, someone, METHODS[operation], ask)
-                found += [f"{operation} {ask.path} to {someone.name}: {problem}" for problem in told]
-    return found
+                seen = problems(world, limited_reader, METHODS[operation], ask)
+                lines += [f"{operation} {ask.path} to {limited_reader.name}: {problem}" for problem in seen]
+    return lines

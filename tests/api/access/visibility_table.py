@@ -324,7 +324,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         named("role-bindings", ACCESS, {"principal": "{principal}", "role": "viewer"}, shows=True),
     ),
     "role_bindings_delete": (named("role-bindings/{binding}", ACCESS),),
-    # Teams and their members; whoever administers everything reads them all.
+    # Teams and their members. Administrators of the installation read them all.
     "teams_list": (
         lists("teams?limit=200", GROUP),
         named("teams?member={principal}", ACCESS),
