@@ -8,6 +8,7 @@ class RegistryConfig(AppConfig):
         from controlplane.access.issue_tokens import on_revocation
         from controlplane.access.teams.teams import keep_teams_with
         from controlplane.events.visibility import hide_teams_by
+        from controlplane.messaging.metrics import OutboxCollector
         from controlplane.observability.metrics import collect_at_scrape
         from registry import checks  # noqa: F401  (checks register themselves)
         from registry.agent_configs import event_types as agent_config_event_types  # noqa: F401
@@ -16,6 +17,10 @@ class RegistryConfig(AppConfig):
         from registry.agent_configs.publishing.hidden_teams import hidden_names
         from registry.agent_configs.reachability.metrics import EndpointCollector
         from registry.agents import event_types as agent_event_types  # noqa: F401
+        from registry.dispatch import event_types as dispatch_event_types  # noqa: F401
+        from registry.dispatch.agent_work import resources_of
+        from registry.dispatch.metrics import DispatchCollector
+        from registry.dispatch.nats_logins import event_types as nats_login_event_types  # noqa: F401
         from registry.environments import event_types as environment_event_types  # noqa: F401
         from registry.joining import event_types as joining_event_types  # noqa: F401
         from registry.joining.join_tokens import revoke_join_tokens_of
@@ -26,8 +31,11 @@ class RegistryConfig(AppConfig):
         on_revocation(revoke_join_tokens_of)
         hide_teams_by(hidden_names)
         keep_teams_with(find_owned)
+        keep_teams_with(resources_of)
         collect_at_scrape(AgentCounts())
         collect_at_scrape(FleetMetrics())
         collect_at_scrape(ProviderCounts())
         collect_at_scrape(AgentConfigCollector())
         collect_at_scrape(EndpointCollector())
+        collect_at_scrape(DispatchCollector())
+        collect_at_scrape(OutboxCollector())

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -21,6 +21,7 @@ from registry.agents.lookup import unknown_agent
 from registry.agents.models import Agent, Lease
 from registry.agents.states import LIVE, State
 from registry.agents.transitions import agent_facts, move, record_change
+from registry.dispatch.agent_work import check_no_work, look_again_at, unsettled_of
 from registry.joining.credentials import own_principal
 from registry.joining.granted_terms import record_approval
 
@@ -71,8 +72,13 @@ def resume(agent_id: UUID, *, actor: Actor) -> Agent:
 
 
 @transaction.atomic
-def deregister(agent_id: UUID, *, actor: Actor) -> Agent:
-    """Retire the agent at its own request. It can register again with its current credential."""
+def deregister(agent_id: UUID, *, actor: Actor, force: bool = False) -> Agent:
+    """Retire the agent at its own request. It can register again with its current credential.
+
+    Raises StillInUse if it has resources, unless `force`.
+    """
+    if not force:
+        check_no_work(agent_id, "or deregister it with force=true")
     Agent.objects.filter(id=agent_id, dismissed=True).update(dismissed=False)
     return _move(_locked(agent_id), State.RETIRED, actor.reason or "Deregistered.", actor)
 
@@ -90,10 +96,12 @@ def retire(agent_id: UUID, *, actor: Actor) -> Agent:
 
 @transaction.atomic
 def remove(agent_id: UUID, *, force: bool, actor: Actor) -> None:
-    """Delete the record of a retired agent, or of any with `force`. Raises StillInUse."""
+    """Delete the record of a retired agent without resources, or of any with `force`. Raises StillInUse."""
     agent = _locked(agent_id)
     if agent.state != State.RETIRED and not force:
         raise StillInUse(f"This agent is {agent.state}. Retire it first, or remove it with force=true.")
+    if not force:
+        check_no_work(agent_id, "or remove the agent with force=true")
     _forget(agent, actor)
 
 
@@ -105,13 +113,15 @@ def end_drains() -> int:
 def collect_garbage(*, retire_after: timedelta, remove_after: timedelta) -> tuple[int, int]:
     """Retire agents that were silent for long, remove those retired long ago. Returns how many of each.
 
-    An agent that sends heartbeats is never changed, whatever its state: it may be unable to register again.
+    An agent that has resources is not removed. One that sends heartbeats is never changed, whatever its
+    state: it may be unable to register again.
     """
     retired = _for_each(_silent(State.UNAVAILABLE, retire_after), _retire_silent)
     if _any_agent_reports():
         # Their fleet guard stays active until an operator lifts it, which may never happen.
         retired += _for_each(_silent(State.UNKNOWN, retire_after), _retire_silent)
-    return retired, _for_each(_silent(State.RETIRED, remove_after), lambda agent: _forget(agent, _SWEEPER))
+    unused = _silent(State.RETIRED, remove_after).filter(~Exists(unsettled_of(OuterRef("id"))))
+    return retired, _for_each(unused, lambda agent: _forget(agent, _SWEEPER))
 
 
 def _any_agent_reports() -> bool:
@@ -142,9 +152,11 @@ def _end_drain(agent: Agent) -> None:
 def _retire_silent(agent: Agent) -> None:
     Agent.objects.filter(id=agent.id).update(retired_for_silence=True)
     move(agent, State.RETIRED, reason="No heartbeat for too long.", actor=_SWEEPER.name)
+    look_again_at(agent.id)
 
 
 def _forget(agent: Agent, actor: Actor) -> None:
+    look_again_at(agent.id)
     data = agent_facts(agent)
     before = {**data, "state": agent.state}
     agent.delete()
@@ -177,6 +189,7 @@ def _move(agent: Agent, new: State, reason: str, actor: Actor) -> Agent:
         or was_silent
     ):
         record_change(agent, before=before, after=_snapshot(agent), actor=actor)
+        look_again_at(agent.id)
     return _reload(agent.id)
 
 

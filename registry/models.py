@@ -16,6 +16,8 @@ from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
 from registry.agent_configs.team_models import PublishingTeam
 from registry.agents.models import Agent, AgentReport, AgentTally, Lease, SweepRecord
+from registry.dispatch.models import AgentMessaging, AssignmentRow, ResourceRow, TimelineRow
+from registry.dispatch.nats_logins.models import NatsLogin, NatsSession
 from registry.environments.models import Environment
 from registry.joining.models import Admission, JoinToken, RepeatableJoin
 from registry.providers.models import Provider, ProviderChange
@@ -36,18 +38,24 @@ __all__ = [
     "AgentConfigRelease",
     "AgentConfigStatus",
     "AgentEndpoint",
+    "AgentMessaging",
     "AgentReport",
     "AgentTally",
+    "AssignmentRow",
     "ClaimRecord",
     "DataPlane",
     "Environment",
     "JoinToken",
     "Lease",
+    "NatsLogin",
+    "NatsSession",
     "Provider",
     "ProviderChange",
     "PublishingTeam",
     "RepeatableJoin",
+    "ResourceRow",
     "ServedTaskType",
     "SweepRecord",
     "TaskTypeName",
+    "TimelineRow",
 ]

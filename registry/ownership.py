@@ -12,6 +12,7 @@ from controlplane.access.audit import Mutation
 from controlplane.access.models import RoleBinding
 from controlplane.access.role_bindings import BindingTerms
 from controlplane.access.team_models import Team
+from controlplane.access.teams.owning_team import choose_team
 from controlplane.errors import Conflict
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
@@ -22,8 +23,8 @@ from registry.agents.event_types import AGENT_GIVEN_AWAY, AGENT_TAKEN_OVER
 from registry.agents.lookup import get_agent, lock_agent
 from registry.agents.models import Agent
 from registry.agents.transitions import agent_facts
+from registry.dispatch.agent_work import check_may_serve
 from registry.joining.credentials import own_principal
-from registry.joining.owning_team import choose_team
 
 Owner = Mapping[str, str | None]
 
@@ -33,7 +34,7 @@ def transfer(agent_id: UUID, slug: str | None, *, caller: Caller, actor: Actor) 
     """Make a team the agent's owner; None: the platform. Its own credential is then limited to that owner.
 
     The caller must be allowed to write the agents of both. Raises UnknownAgent, UnknownTeam,
-    PermissionDenied, Conflict.
+    PermissionDenied, Conflict, StillInUse.
     """
     agent = get_agent(caller, agent_id)
     caller.require(Action.AGENT_WRITE, owner=agent.team_id)
@@ -45,6 +46,7 @@ def transfer(agent_id: UUID, slug: str | None, *, caller: Caller, actor: Actor) 
     locked_agent = lock_agent(caller, agent_id, Action.AGENT_WRITE)
     if (locked_agent.team_id, locked_agent.registered_by) != (agent.team_id, agent.registered_by):
         raise Conflict("The agent was changed at the same time. Repeat the request.")
+    check_may_serve(agent_id, team)
     _store(agent, team, actor)
     return Agent.objects.shown().get(id=agent_id)
 

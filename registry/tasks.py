@@ -8,6 +8,8 @@ from django.conf import settings
 from registry import lifecycle
 from registry.agent_configs import reconcile
 from registry.agent_configs.reachability import check
+from registry.dispatch import retention
+from registry.dispatch.sweep import sweep_resources as run_resource_timers
 from registry.heartbeats import token_usage
 from registry.joining import repeated_joins
 from registry.listing import counts
@@ -19,6 +21,18 @@ from registry.sweep import sweep
 def sweep_leases() -> None:
     sweep.sweep_leases()
     expiry.expire_providers()
+
+
+@shared_task(name="registry.sweep_resources")
+def sweep_resources() -> None:
+    """Run the timers of resources: send again, move to another agent, place what waits."""
+    run_resource_timers()
+
+
+@shared_task(name="registry.tend_resources")
+def tend_resources() -> None:
+    """Delete records of deleted resources, answered messages, and events that cannot arrive again."""
+    retention.delete_old()
 
 
 @shared_task(name="registry.note_token_uses")

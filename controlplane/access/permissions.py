@@ -46,13 +46,20 @@ def may_somewhere(caller: Caller, action: Action, *, delegated: bool = False) ->
         return any(action in grant.actions for grant in caller.grants)
     if action in FOR_EVERYONE or action in DELEGATED:
         return caller.verdict(action).allowed
-    if action in TEAM_OWNED and caller.owners_for(action):
+    if action in TEAM_OWNED and (caller.owners_for(action) or _limited_somewhere(caller, action)):
         return True
     if caller.tenant is not None and action in caller.tenant.actions:
         return True
     if action in INSTALLATION_WIDE:
         return caller.verdict(action).allowed
     return bool(caller.scopes_for(action))
+
+
+def _limited_somewhere(caller: Caller, action: Action) -> bool:
+    """True if a role that is limited to a team allows the action on its objects at some scope."""
+    return action not in INSTALLATION_WIDE and any(
+        grant.team is not None and action in grant.actions for grant in caller.grants
+    )
 
 
 def declared_action(view: APIView, method: str) -> Action | None:

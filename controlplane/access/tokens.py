@@ -25,6 +25,8 @@ class Prefix(StrEnum):
     OAUTH = "cp_oat_"
     # Authenticate no request to the API; only /oauth2/token accepts them.
     REFRESH = "cp_ort_"
+    # The password of an agent at NATS; no request to the API accepts it.
+    NATS = "cp_nat_"
     CLIENT_SECRET = "cp_ocs_"  # noqa: S105  (a prefix)
 
 

@@ -25,6 +25,8 @@ _VISIBLE: Mapping[str, str] = {
     "registry_dataplane": _BY_TEAM,
     "registry_agentconfig": "access_has_team_named(team)",
     "registry_teampublishing": "access_has_team(team_id)",
+    "registry_resource": f"({_BY_PROJECT} AND {_BY_TEAM})",
+    "messaging_deadletter": _BY_TEAM,
     "events_event": f"({_BY_PROJECT} AND {_BY_TEAM})",
     "access_auditrecord": f"({_BY_PROJECT} AND {_BY_TEAM})",
 }

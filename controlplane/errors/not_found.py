@@ -148,3 +148,13 @@ class UnknownIdentityProvider(NotFound):
 class UnknownIdentity(NotFound):
     code = "unknown_identity"
     title = "Identity not found"
+
+
+class UnknownResource(NotFound):
+    code = "unknown_resource"
+    title = "Resource not found"
+
+
+class UnknownDeadLetter(NotFound):
+    code = "unknown_dead_letter"
+    title = "Dead letter not found"

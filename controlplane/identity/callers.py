@@ -18,6 +18,7 @@ from controlplane.identity.roles import (
     Role,
     Verdict,
     decide,
+    owners_at,
     owners_where,
     scopes_where,
 )
@@ -101,6 +102,10 @@ class Caller:
     def owners_for(self, action: Action) -> Owners:
         """Return the teams on whose objects the caller may perform the action."""
         return owners_where(self.grants, action)
+
+    def owners_at(self, action: Action, scope: Scope) -> Owners:
+        """Return the teams on whose objects at the scope the caller may perform the action."""
+        return owners_at(self.grants, action, scope)
 
     def require_somewhere(self, action: Action) -> list[Scope]:
         """Return the scopes below which the caller may perform the action, or raise PermissionDenied."""

@@ -25,6 +25,7 @@ _BY_SCOPE = {
             Action.PROJECT_WRITE,
         }
     ),
+    "resources": frozenset({Action.RESOURCE_READ, Action.RESOURCE_WRITE, Action.PROJECT_READ}),
     "scim": frozenset(),
     "agents": frozenset(
         {

@@ -50,6 +50,11 @@ class Action(StrEnum):
     AGENT_CONFIG_ADMIT = "agent_config.admit"
     # Read and acknowledge a data plane's configuration, as that data plane.
     DATA_PLANE_FOLLOW = "data_plane.follow"
+    RESOURCE_READ = "resource.read"
+    # Request, delete, cancel and retry resources.
+    RESOURCE_WRITE = "resource.write"
+    # Delete resources by force; replay and discard dead letters.
+    DISPATCH_OPERATE = "dispatch.operate"
     EVENT_READ = "event.read"
     AUDIT_READ = "audit.read"
     ACCESS_READ = "access.read"
@@ -63,6 +68,7 @@ _READS = frozenset(
         Action.PROJECT_READ,
         Action.AGENT_READ,
         Action.AGENT_CONFIG_READ,
+        Action.RESOURCE_READ,
         Action.EVENT_READ,
         Action.METRICS_READ,
         # Webhooks that were set up before the admission role existed are viewers.
@@ -73,7 +79,13 @@ _AGENT = frozenset(
     {Action.AGENT_REGISTER, Action.AGENT_HEARTBEAT, Action.AGENT_READ, Action.DATA_PLANE_FOLLOW}
 )
 _EDITS = frozenset(
-    {Action.AGENT_WRITE, Action.AGENT_CONFIG_PUBLISH, Action.OVERRIDE_WRITE, Action.PROJECT_WRITE}
+    {
+        Action.AGENT_WRITE,
+        Action.AGENT_CONFIG_PUBLISH,
+        Action.OVERRIDE_WRITE,
+        Action.PROJECT_WRITE,
+        Action.RESOURCE_WRITE,
+    }
 )
 
 ALLOWED: dict[Role, frozenset[Action]] = {
@@ -84,7 +96,15 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     Role.PUBLISHER: frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH, Action.EVENT_READ}),
     # An operator also drains, resumes and rotates agents, which is `agent.heartbeat` for agents themselves.
     Role.OPERATOR: frozenset(
-        {Action.AGENT_READ, Action.AGENT_WRITE, Action.AGENT_HEARTBEAT, Action.EVENT_READ}
+        {
+            Action.AGENT_READ,
+            Action.AGENT_WRITE,
+            Action.AGENT_HEARTBEAT,
+            Action.RESOURCE_READ,
+            Action.RESOURCE_WRITE,
+            Action.DISPATCH_OPERATE,
+            Action.EVENT_READ,
+        }
     ),
     Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.EVENT_READ, Action.ACCESS_READ}),
     Role.AGENT: _AGENT,
@@ -125,6 +145,9 @@ TEAM_OWNED = frozenset(
         Action.AGENT_CONFIG_RULE,
         Action.AGENT_CONFIG_ADMIT,
         Action.DATA_PLANE_FOLLOW,
+        Action.RESOURCE_READ,
+        Action.RESOURCE_WRITE,
+        Action.DISPATCH_OPERATE,
         Action.EVENT_READ,
         Action.AUDIT_READ,
         Action.ACCESS_READ,
@@ -231,6 +254,13 @@ def missing_rights(required: Iterable[Grant], held_grants: Iterable[Grant]) -> l
 def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:
     """Return the scopes at and below which the grants allow the action, on objects of any owner."""
     return [grant.scope for grant in grants if grant.team is None and action in grant.actions]
+
+
+def owners_at(grants: Iterable[Grant], action: Action, scope: Scope) -> Owners:
+    """Return the owners on whose objects at the scope the grants allow the action."""
+    matching = [grant for grant in grants if action in grant.actions and grant.scope.covers(scope)]
+    teams = frozenset(grant.team.id for grant in matching if grant.team and action in TEAM_OWNED)
+    return Owners(any(grant.team is None for grant in matching), teams)
 
 
 def owners_where(grants: Iterable[Grant], action: Action) -> Owners:

@@ -11,12 +11,14 @@ from controlplane.settings.api import *
 from controlplane.settings.console import *
 from controlplane.settings.cors import *
 from controlplane.settings.database import *
+from controlplane.settings.dispatch import *
 from controlplane.settings.flyte import *
 from controlplane.settings.flyte_auth import *
 from controlplane.settings.issuers import *
 from controlplane.settings.liveness import *
 from controlplane.settings.login import *
 from controlplane.settings.logs import *
+from controlplane.settings.nats_logins import *
 from controlplane.settings.oauth import *
 from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
@@ -36,6 +38,7 @@ APPS_WITH_TABLES = [
     "controlplane.access",
     "controlplane.api",
     "controlplane.events",
+    "controlplane.messaging",
     "overrides",
     "registry",
 ]

@@ -45,6 +45,12 @@ DJANGO_STRUCTLOG_STATUS_START_LOG_LEVEL = 10
 DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID = True
 DJANGO_STRUCTLOG_TRUST_UPSTREAM_CORRELATION_ID = False
 
+# Fields of `extra=` that are logged. Libraries add others, which can be anything.
+_FIELDS = (
+    *("agent_id", "consumer", "count", "difference", "error", "host", "loop", "reason", "resource_id"),
+    *("stream", "subject"),
+)
+
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -54,7 +60,7 @@ LOGGING: dict[str, Any] = {
             "processor": structlog.dev.ConsoleRenderer(colors=False)
             if _FORMAT == "console"
             else structlog.processors.JSONRenderer(),
-            "foreign_pre_chain": _SHARED,
+            "foreign_pre_chain": [structlog.stdlib.ExtraAdder(allow=_FIELDS), *_SHARED],
         }
     },
     "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line"}},

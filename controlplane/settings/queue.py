@@ -82,6 +82,16 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": SWEEP_INTERVAL_SECONDS,
         "options": {"expires": SWEEP_INTERVAL_SECONDS},
     },
+    "run the timers of resources": {
+        "task": "registry.sweep_resources",
+        "schedule": 5,
+        "options": {"expires": 5},
+    },
+    "delete old records of dispatch": {
+        "task": "registry.tend_resources",
+        "schedule": 300,
+        "options": {"expires": 250},
+    },
     "recompute agent configurations for data planes": {
         "task": "registry.recompute_agent_configs",
         "schedule": AGENT_CONFIGS_RECOMPUTE_SECONDS,

@@ -35,8 +35,7 @@ class AgentQuerySet(OwnedQuerySet["Agent"]):
     read_action = Action.AGENT_READ
 
     def shown(self) -> AgentQuerySet:
-        """Add team, lease, environment, report, and the database's time as `now`, in one query."""
-        agents: AgentQuerySet = self.select_related("lease__environment", "report", "team").annotate(
-            now=Now()
-        )
+        """Add team, lease, environment, report, messaging, and the database's time as `now`, in one query."""
+        related = ("lease__environment", "report", "team", "messaging")
+        agents: AgentQuerySet = self.select_related(*related).annotate(now=Now())
         return agents

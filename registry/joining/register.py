@@ -18,6 +18,7 @@ from registry.agents.models import Agent, Lease
 from registry.agents.rights import AgentRights
 from registry.agents.states import State, after_registration
 from registry.agents.transitions import agent_facts, move, record_change
+from registry.dispatch.agent_work import look_again_at
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
 from registry.joining.granted_terms import initial_state
@@ -71,6 +72,8 @@ def register(
     _update_facts(agent, registration, actor)
     _start_lease(agent, registration, policy)
     Agent.objects.filter(id=agent.id, dismissed=True).update(dismissed=False)
+    if agent.state == State.RETIRED:
+        look_again_at(agent.id)
     move(
         agent,
         after_registration(State(agent.state), first_state, draining=bool(agent.drain_reason)),

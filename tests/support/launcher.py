@@ -28,7 +28,7 @@ class Up:
         self._log = data_dir.parent / f"up-{self.port}-{time.monotonic_ns()}.log"
         clean = {name: value for name, value in os.environ.items() if name not in _OWN}
         command = [sys.executable, "manage.py", "up", "--port", str(self.port), "--data-dir", str(data_dir)]
-        command += ["--grpc-port", str(free_port())]
+        command += ["--grpc-port", str(free_port()), "--nats-port", str(free_port())]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [*command, *arguments],

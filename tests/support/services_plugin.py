@@ -17,6 +17,7 @@ import pytest
 
 from controlplane.local import Services, start_services
 from controlplane.local.data_folder import secrets_key_file
+from controlplane.local.nats import NatsOptions
 
 # Tests start our programs some two hundred times: compiled once, each starts a third sooner.
 sys.dont_write_bytecode = False
@@ -44,7 +45,7 @@ def _only_hands_out_tests(config: pytest.Config) -> bool:
 
 def _start() -> None:
     folder = Path(tempfile.mkdtemp(prefix="cp-test-"))
-    services = start_services(folder, durable=False)
+    services = start_services(folder, durable=False, nats=NatsOptions(dcm_agents=True))
     _started.append((services, folder))
     os.environ.update(services.environment)
     os.environ["DATA_DIR"] = str(folder / "none")

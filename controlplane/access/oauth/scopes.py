@@ -15,6 +15,7 @@ MEANINGS = {
     "read": "Read everything that your roles allow you to read",
     "overrides": "Read and change overrides",
     "agents": "Read and manage agents",
+    "resources": "Request, read and delete resources",
     "offline": "Stay logged in without asking you again",
     "offline_access": "Stay logged in without asking you again",
     "openid": "Your user id",

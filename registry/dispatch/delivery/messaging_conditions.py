@@ -1,0 +1,45 @@
+"""Conditions of an agent that were measured in NATS, whatever the agent reports. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Protocol
+
+READY, CONGESTED = "MessagingReady", "Congested"
+_NATS = "nats"
+
+
+class Measured(Protocol):
+    """What the monitor measured (AgentMessaging)."""
+
+    @property
+    def channel(self) -> str: ...
+
+    @property
+    def has_consumer(self) -> bool: ...
+
+    @property
+    def is_congested(self) -> bool: ...
+
+    @property
+    def pending_count(self) -> int: ...
+
+    @property
+    def unacknowledged_count(self) -> int: ...
+
+    @property
+    def checked_at(self) -> datetime | None: ...
+
+
+def messaging_conditions(measured: Measured | None) -> list[dict[str, Any]]:
+    """Return a condition for each reason not to send requests; none before the first measurement."""
+    if measured is None or measured.checked_at is None or measured.channel != _NATS:
+        return []
+    if not measured.has_consumer:
+        message = "It has no consumer in NATS and gets no new requests. Check its connection to NATS."
+        return [{"type": READY, "status": "false", "message": message}]
+    if measured.is_congested:
+        lag = measured.pending_count + measured.unacknowledged_count
+        message = f"{lag} requests wait for it in NATS. It gets no more until fewer are left."
+        return [{"type": CONGESTED, "status": "true", "message": message}]
+    return []

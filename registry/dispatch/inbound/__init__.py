@@ -1,0 +1,1 @@
+"""Messages that arrive from agents and providers, and those that nobody could handle."""

@@ -1,0 +1,1 @@
+"""What answers, timers and people change of a resource and its assignments. Pure."""

@@ -1,0 +1,53 @@
+"""Search resources by filters and label selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from controlplane.identity.callers import Caller
+from registry.dispatch.lifecycle.states import ResourceState
+from registry.dispatch.models import AssignmentRow, ResourceQuerySet, ResourceRow
+from registry.dispatch.storage import unknown_resource
+from registry.listing import selectors
+from registry.listing.search import condition_for
+
+_COLUMNS = ("service_type", "project", "domain")
+
+
+def get_readable(caller: Caller, resource_id: str) -> ResourceRow:
+    """Return the resource. Raises UnknownResource, also if the caller may not read it."""
+    row = readable_resources(caller).filter(id=resource_id).first()
+    if row is None:
+        raise unknown_resource(resource_id)
+    return row
+
+
+def readable_resources(caller: Caller) -> ResourceQuerySet:
+    return ResourceRow.objects.of(caller).select_related("team")
+
+
+def search_resources(query: Mapping[str, Any], caller: Caller) -> ResourceQuerySet:
+    """Return the caller's resources that match the parameters of a list. Raises InvalidRequest.
+
+    Deleted ones only with `show_deleted`, or if that state is in `state`.
+    """
+    rows = readable_resources(caller)
+    rows = rows.filter(**{name: query[name] for name in _COLUMNS if name in query})
+    if states := query.get("state"):
+        rows = rows.filter(state__in=states)
+    elif not query.get("show_deleted"):
+        rows = rows.exclude(state=ResourceState.DELETED.value)
+    if "team" in query:
+        rows = rows.filter(team__slug=query["team"])
+    if "agent" in query:
+        rows = with_agent(rows, query["agent"])
+    for requirement in selectors.parse(query.get("selector", "")):
+        rows = rows.filter(condition_for(requirement))
+    return rows
+
+
+def with_agent(rows: ResourceQuerySet, name: str) -> ResourceQuerySet:
+    """Keep the resources whose last agent has this name. The assignments have the index."""
+    assigned = AssignmentRow.objects.filter(agent_name=name).values("resource_id")
+    return rows.filter(id__in=assigned, agent_name=name)
