@@ -1,0 +1,1 @@
+"""Which agent gets a resource: requirements, candidates, filters and scores."""
