@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
+from urllib.parse import urlsplit
 
 from controlplane.database.roles import MIGRATOR, ROLES
 from controlplane.extras import is_installed
@@ -23,9 +24,11 @@ from controlplane.local.data_folder import (
     secrets_key_file,
     volatile_folder,
     write_environment,
+    write_private,
 )
 from controlplane.local.errors import CannotStart, StopRequested
 from controlplane.local.leftover_processes import MARK, stop_leftovers
+from controlplane.local.nats import NatsOptions
 from controlplane.local.programs import ReservedPort, is_listening, run_to_end, start, tail
 from controlplane.local.services import (
     ALL,
@@ -40,6 +43,7 @@ from controlplane.local.supervisor import Probe, Supervisor
 
 # A recently closed connection can occupy a port without a listener.
 _RELEASE_SECONDS = 5.0
+_DCM_FILE = "nats-dcm.url"
 
 
 _TEXT = """
@@ -47,6 +51,7 @@ Ready in {seconds:.1f} s.
 
   Console   {address}/    (API: {address}/api/v1/docs)
   Flyte     {flyte}
+  NATS      {nats}
   Login     User admin, password in {folder}/admin.password
   Token     {folder}/admin.token
   Logs      {folder}/logs/
@@ -69,6 +74,10 @@ class Options:
     port: int
     grpc_port: int
     demo: bool
+    # Of the built-in NATS.
+    nats_port: int = 4222
+    # Whether DCM agents share a login at the built-in NATS.
+    dcm_agents: bool = False
     # Seconds of silence after which a web worker is stopped; twice as long for the web process. 0: never.
     hang_seconds: int = 30
 
@@ -115,7 +124,7 @@ class _Launch:
             undo.callback(lambda: self.supervisor.stop(self.supervisor.names() - set(ALL)))
             self._start_processes(environment, databases, schedule=volatile / "beat-schedule")
             seconds = time.monotonic() - self.started_at
-            self.say(banner(self.folder, self.options, seconds))
+            self.say(banner(self.folder, self.options, urls["NATS_URL"], seconds))
             self.supervisor.watch()
 
     def _operator_environment(self) -> dict[str, str]:
@@ -135,11 +144,25 @@ class _Launch:
     def _start_services(self, external: Mapping[str, str], undo: ExitStack) -> Services:
         names = [name for name in ALL if SETTING[name] not in external]
         self.say(f"Starting {', '.join(names) or 'no built-in services'} ...")
-        services = start_services(self.folder, durable=True, names=names, pause=self.supervisor.pause)
+        services = start_services(
+            self.folder,
+            durable=True,
+            names=names,
+            nats=self._nats_options() if "nats" in names else NatsOptions(),
+            pause=self.supervisor.pause,
+        )
         undo.callback(lambda: services.stop(hurry=self.supervisor.is_hurried))
+        if services.nats and services.nats.dcm_url:
+            write_private(self.folder / _DCM_FILE, f"{services.nats.dcm_url}\n")
+            undo.callback(lambda: (self.folder / _DCM_FILE).unlink(missing_ok=True))
         for name, running in services.running.items():
             self.supervisor.adopt(name, running, again=partial(services.start, name))
         return services
+
+    def _nats_options(self) -> NatsOptions:
+        """Reserve the port of NATS, which agents have in their configuration."""
+        port = _reserve("NATS_PORT", self.options.nats_port, pause=self.supervisor.pause)
+        return NatsOptions(port, dcm_agents=self.options.dcm_agents)
 
     def _environment(self, urls: Mapping[str, str], volatile: Path, undo: ExitStack) -> dict[str, str]:
         """Return the environment of all processes, and save a part for `manage.py` in other terminals."""
@@ -194,6 +217,7 @@ class _Launch:
             "web": lambda: web_answers(f"http://127.0.0.1:{port}/readyz"),
             "worker": lambda: worker_answers(environment["REDIS_URL"], worker),
             "beat": running["beat"].alive,
+            "relay": running["relay"].alive,
             "flyte-grpc": lambda: is_listening(self.options.grpc_port),
         }
         for name in checks.keys() & running.keys():
@@ -227,13 +251,20 @@ def _flyte_address(port: int) -> str:
     return f"127.0.0.1:{port}    (gRPC, for flytectl and flytekit)"
 
 
-def banner(folder: Path, options: Options, seconds: float) -> str:
+def _nats_address(url: str, options: Options, folder: str) -> str:
+    parts = urlsplit(url)
+    address = f"{parts.scheme}://{parts.hostname}:{parts.port or 4222}    (for agents"
+    return f"{address}; of DCM: {folder}/{_DCM_FILE})" if options.dcm_agents else f"{address})"
+
+
+def banner(folder: Path, options: Options, nats_url: str, seconds: float) -> str:
     working_directory = Path.cwd()
     path = str(folder.relative_to(working_directory) if folder.is_relative_to(working_directory) else folder)
     return _TEXT.format(
         seconds=seconds,
         address=f"http://127.0.0.1:{options.port}",
         flyte=_flyte_address(options.grpc_port),
+        nats=_nats_address(nats_url, options, path),
         folder=path,
         token=quote(f"{path}/admin.token"),
         scope=_DEMO_SCOPE if options.demo else _BARE_SCOPE,

@@ -35,7 +35,7 @@ _WEB = (
     *("--workers-kill-timeout", "3", "--log-level", "warning", "--no-access-log"),
 )
 # All other programs serve requests.
-_ROLE = {"worker": WORKER, "beat": WORKER}
+_ROLE = {"worker": WORKER, "beat": WORKER, "relay": WORKER}
 _MANAGE = (sys.executable, str(ROOT / "manage.py"))
 # NAME_FILE would have precedence over NAME, and has already been read.
 _WITHHELD = ("DATABASE_URL_FILE", "REDIS_URL_FILE", "NATS_URL_FILE", "SECRET_KEY_FILE")
@@ -232,6 +232,7 @@ def long_running_programs(
         "web": (*_WEB, "--port", str(port), "controlplane.asgi:application"),
         "worker": (*_CELERY, "worker", *_WORKER_OPTIONS, "--hostname", worker),
         "beat": (*_CELERY, "beat", "--schedule", str(schedule), "--pidfile", "", "--loglevel", "WARNING"),
+        "relay": (*_MANAGE, "relay"),
     }
     if is_installed("flyte"):
         commands["flyte-grpc"] = (*_MANAGE, "flyte_grpc")

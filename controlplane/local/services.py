@@ -16,7 +16,7 @@ from controlplane.database.roles import ROLES
 from controlplane.local.data_folder import hold_lock, private_folder
 from controlplane.local.errors import CannotStart
 from controlplane.local.leftover_processes import stop_leftovers
-from controlplane.local.nats import Nats
+from controlplane.local.nats import Nats, NatsOptions
 from controlplane.local.postgres import Postgres
 from controlplane.local.programs import Program, RunningProgram, start, stop_all, tail
 from controlplane.local.valkey import Valkey
@@ -31,6 +31,7 @@ Pause = Callable[[float], None]
 
 START_SECONDS = 60.0
 _LOG_LINES = 20
+_ANY_PORT = NatsOptions()
 
 
 class Service(Protocol):
@@ -58,8 +59,16 @@ class Services:
 
     @property
     def environment(self) -> dict[str, str]:
-        """DATABASE_URL, REDIS_URL and NATS_URL of these services."""
-        return {SETTING[name]: service.url for name, service in self.services.items()}
+        """DATABASE_URL, REDIS_URL and NATS_URL of these services, and the key of logins at NATS."""
+        urls = {SETTING[name]: service.url for name, service in self.services.items()}
+        nats = self.nats
+        return {**urls, **(nats.environment if nats else {})}
+
+    @property
+    def nats(self) -> Nats | None:
+        """Return the built-in NATS, if there is one."""
+        service = self.services.get("nats")
+        return service if isinstance(service, Nats) else None
 
     def database_urls(self) -> dict[str, str]:
         """Create the roles and return the DATABASE_URL of each; empty without a built-in Postgres."""
@@ -111,7 +120,12 @@ class Services:
 
 
 def start_services(
-    data_dir: Path, *, durable: bool, names: Collection[str] = ALL, pause: Pause = time.sleep
+    data_dir: Path,
+    *,
+    durable: bool,
+    names: Collection[str] = ALL,
+    nats: NatsOptions = _ANY_PORT,
+    pause: Pause = time.sleep,
 ) -> Services:
     """Start services below `data_dir`, and return when all are ready. Raises CannotStart.
 
@@ -122,7 +136,7 @@ def start_services(
     group._at_the_end.enter_context(hold_lock(folder / "services.lock"))
     try:
         stop_leftovers(folder, pause=pause)
-        group.services = _build(folder, durable=durable, names=names)
+        group.services = _build(folder, durable=durable, names=names, nats=nats)
         # Postgres is the slowest: the others start while it creates its folder.
         for name in reversed(group.services):
             group.start(name, pause=pause)
@@ -139,7 +153,7 @@ def _remove_postgres_variables() -> None:
         del os.environ[name]
 
 
-def _build(folder: Path, *, durable: bool, names: Collection[str]) -> dict[str, Service]:
+def _build(folder: Path, *, durable: bool, names: Collection[str], nats: NatsOptions) -> dict[str, Service]:
     logs = folder / "logs"
     services: dict[str, Service] = {}
     if "postgres" in names:
@@ -148,7 +162,7 @@ def _build(folder: Path, *, durable: bool, names: Collection[str]) -> dict[str, 
     if "valkey" in names:
         services["valkey"] = Valkey(folder / "valkey", logs / "valkey.log")
     if "nats" in names:
-        services["nats"] = Nats(folder / "nats", logs / "nats.log", durable=durable)
+        services["nats"] = Nats(folder / "nats", logs / "nats.log", nats, durable=durable)
     return services
 
 

@@ -38,6 +38,7 @@ for role in migrator web worker; do
 done
 printf 'redis://:%s@valkey:6379/0' "$(value valkey_password)" | keep redis_url
 printf 'nats://controlplane:%s@nats:4222' "$(value nats_password)" | keep nats_url
-printf 'authorization { user: controlplane, password: "%s" }\n' "$(value nats_password)" | keep nats_authorization
+# Signs logins of agents at NATS (manage.py nats_config).
+random | keep nats_issuer_seed
 # Former keys, while one is replaced; empty at first (docs/operations.md).
 [ -e "$folder/secret_key_fallbacks" ] || { : > "$folder/secret_key_fallbacks"; chmod 444 "$folder/secret_key_fallbacks"; }

@@ -1,0 +1,1 @@
+"""Logins at NATS by auth callout: keys, requests and answers, and the server's configuration."""
