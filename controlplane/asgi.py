@@ -26,7 +26,11 @@ from overrides.api.effective.fast_path import handler as effective
 from registry.agent_configs.delivery.long_poll import is_configuration_path
 from registry.api.heartbeats.fast_path import FastHeartbeats, is_heartbeat
 from registry.api.joining.fast_path import JOIN_ROUTE, FastJoins
+from registry.dispatch.delivery.fetching import is_fetch_path
+from registry.dispatch.resources.long_poll import is_resource_path
 
+# Paths whose requests may wait for an event.
+_WAITING = (is_configuration_path, is_fetch_path, is_resource_path)
 # Below the patience of those who stop us: `make up` gives 3 s, the image 20 s.
 _DRAIN_SECONDS = 15.0
 
@@ -69,7 +73,7 @@ class Router:
             await self._passwords(scope, receive, send)
         elif self.heartbeats and is_heartbeat(scope["path"]):
             await self.heartbeats(scope, receive, send)
-        elif is_configuration_path(scope["path"]):
+        elif any(waits(scope["path"]) for waits in _WAITING):
             await self._watchers(scope, receive, send)
         else:
             await self._routes.get(scope["path"], self.bridge)(scope, receive, send)

@@ -36,6 +36,7 @@ api: Routes = [
     path("", include("overrides.urls")),
     path("", include("registry.urls")),
     path("", include("registry.api.agent_configs.urls")),
+    path("", include("registry.api.dispatch.urls")),
 ]
 
 urlpatterns = [

@@ -4,6 +4,8 @@ from django.urls import path
 
 from registry.api import environments
 from registry.api.agents import lease_views, lifecycle_views, views
+from registry.api.dispatch import agent_views as dispatch_views
+from registry.api.dispatch import nats_login_views
 from registry.api.heartbeats import views as heartbeat_views
 from registry.api.joining import join_views
 from registry.api.joining import views as joining_views
@@ -14,6 +16,8 @@ urlpatterns = [
     path("agents", views.AgentCollection.as_view()),
     path("agents/<uuid:agent_id>", views.AgentItem.as_view()),
     path("agents/<uuid:agent_id>/heartbeat", heartbeat_views.AgentHeartbeat.as_view()),
+    path("agents/<uuid:agent_id>/requests", dispatch_views.AgentRequests.as_view()),
+    path("agents/<uuid:agent_id>/answers", dispatch_views.AgentAnswers.as_view()),
     path("agents/<uuid:agent_id>:approve", lifecycle_views.AgentApproval.as_view()),
     path("agents/<uuid:agent_id>:drain", lifecycle_views.AgentDrain.as_view()),
     path("agents/<uuid:agent_id>:resume", lifecycle_views.AgentResumption.as_view()),
@@ -21,6 +25,8 @@ urlpatterns = [
     path("agents/<uuid:agent_id>:retire", lifecycle_views.AgentRetirement.as_view()),
     path("agents/<uuid:agent_id>:transfer", lifecycle_views.AgentTransfer.as_view()),
     path("agents/<uuid:agent_id>:rotate", joining_views.AgentRotation.as_view()),
+    path("agents/<uuid:agent_id>:issue-nats-login", nats_login_views.NatsLoginIssue.as_view()),
+    path("agents/<uuid:agent_id>/nats-login", nats_login_views.NatsLoginItem.as_view()),
     path("agents/<uuid:agent_id>:set-lease", lease_views.AgentLease.as_view()),
     path("agents:set-environment-lease", lease_views.EnvironmentLease.as_view()),
     path("agents:join", join_views.AgentJoin.as_view()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -60,7 +60,12 @@ def parse_body(serializer: type[StrictSerializer], request: Request) -> dict[str
 
 
 class Query(serializers.Serializer[Any]):
-    """Base class for query parameters. Unknown and repeated parameters are errors."""
+    """Base class for query parameters. Unknown and repeated parameters are errors.
+
+    repeatable: parameters that may be repeated; their values are joined by commas.
+    """
+
+    repeatable: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def parse(cls, request: Request) -> dict[str, Any]:
@@ -74,9 +79,9 @@ class Query(serializers.Serializer[Any]):
         errors += [
             FieldError(f"?{name}", "repeated_parameter", f"The parameter {name} is repeated. Send it once.")
             for name in parameters
-            if len(parameters.getlist(name)) > 1
+            if len(parameters.getlist(name)) > 1 and name not in cls.repeatable
         ]
-        parsed = cls(data={name: parameters[name] for name in parameters if name in fields})
+        parsed = cls(data={name: ",".join(parameters.getlist(name)) for name in parameters if name in fields})
         if not parsed.is_valid():
             errors += [
                 FieldError(f"?{name}", str(message.code), str(message))

@@ -69,7 +69,7 @@ def paginate(
     """Return the page of `rows` that the parsed parameters of a list request."""
     page_request = PageRequest(
         request.path,
-        request.query_params.dict(),
+        {name: ",".join(values) for name, values in request.query_params.lists()},
         getattr(request.user, "principal_id", None),
         query.get("cursor", ""),
         min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT),
@@ -97,8 +97,8 @@ def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, 
     """Return `{items, next_cursor}`, with the cursor also as a Link header (RFC 8288)."""
     response = Response({"items": [show(item) for item in page.items], "next_cursor": page.next_cursor})
     if page.next_cursor:
-        parameters = {**request.query_params.dict(), "cursor": page.next_cursor}
-        response["Link"] = f'<{request.path}?{urlencode(parameters)}>; rel="next"'
+        parameters = {**dict(request.query_params.lists()), "cursor": [page.next_cursor]}
+        response["Link"] = f'<{request.path}?{urlencode(parameters, doseq=True)}>; rel="next"'
     return response
 
 

@@ -105,6 +105,14 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "unknown_provider": Explanation("The service provider does not exist at this agent.", _LIST_THEM),
     "unknown_task_type": Explanation("No agent serves or publishes this task type.", _LIST_THEM),
+    "unknown_dead_letter": Explanation(
+        "The dead letter does not exist, or you do not have permission to read it.",
+        "List the dead letters with GET /api/v1/dead-letters.",
+    ),
+    "unknown_resource": Explanation(
+        "The resource does not exist, or you do not have permission to read it.",
+        "List the resources with GET /api/v1/resources.",
+    ),
     "unknown_environment": Explanation("No agent has registered for this environment.", _LIST_THEM),
     "unknown_agent_config": Explanation("The agent configuration document does not exist.", _LIST_THEM),
     "unknown_grant": Explanation("The grant does not exist.", _LIST_THEM),

@@ -1,7 +1,8 @@
 """Health: whether this process is alive (`/livez`), and can serve traffic (`/readyz`).
 
-Without Postgres, or with missing migrations, a process is not ready. Without Valkey or NATS it is degraded
-and still ready: nothing acknowledged depends on them (reliability.md F5, F14).
+Without Postgres, or with missing migrations, a process is not ready. Without Valkey or NATS, or with streams
+that differ from those that are needed, it is degraded and still ready: nothing acknowledged depends on them
+(reliability.md F5, F14).
 
 Under ASGI `health_answers` answers in the event loop; the middleware here is for WSGI servers and tests.
 """
@@ -19,6 +20,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from controlplane.messaging.nats import server_answers
+from controlplane.messaging.streams import have_no_differences
 
 LIVEZ = "/livez"
 PATHS = frozenset({LIVEZ, "/readyz", "/startupz"})
@@ -135,4 +137,6 @@ CHECKS = (
     Check("migrations", True, _migrations, "postgres"),
     Check("valkey", False, _valkey, "valkey"),
     Check("nats", False, _nats, "nats"),
+    # What the relays have seen: StreamRecord says what differs.
+    Check("streams", False, have_no_differences, "postgres"),
 )

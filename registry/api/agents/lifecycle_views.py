@@ -57,9 +57,8 @@ def _document(operation: str, summary: str, description: str, **options: Any) ->
         summary=summary,
         description=description,
         tags=["agents"],
-        parameters=[ReasonedQuery],
         responses=schemas.AgentRead,
-        **{"request": None, "examples": [examples.AGENT_READ], **options},
+        **{"request": None, "examples": [examples.AGENT_READ], "parameters": [ReasonedQuery], **options},
     )
     return decorator
 
@@ -114,16 +113,21 @@ class AgentResumption(Endpoint):
 
 class AgentDeregistration(Endpoint):
     actions = {"POST": Action.AGENT_HEARTBEAT}
+    problems = {"POST": (errors.StillInUse,)}
 
     @_document(
         "deregister",
         "Deregister an agent",
-        "Called by the agent itself when it stops, or by an operator. The agent can register again later.",
+        "Called by the agent itself when it stops, or by an operator. The agent can register again later. "
+        "While it has resources: 409 `still_in_use`, unless `force=true`.",
+        parameters=[schemas.DeregistrationQuery],
     )
     @mutation
     def post(self, request: Request, agent_id: UUID) -> Response:
+        query = schemas.DeregistrationQuery.parse(request)
         lock_own_agent(caller_of(request), agent_id)
-        return _response(lifecycle.deregister(agent_id, actor=_actor(request)))
+        actor = actor_of(request, query["change_message"])
+        return _response(lifecycle.deregister(agent_id, force=query["force"], actor=actor))
 
 
 class AgentRetirement(Endpoint):
@@ -137,7 +141,7 @@ class AgentRetirement(Endpoint):
 
 class AgentTransfer(Endpoint):
     actions = {"POST": Action.AGENT_WRITE}
-    problems = {"POST": (errors.UnknownTeam,)}
+    problems = {"POST": (errors.UnknownTeam, errors.StillInUse)}
 
     @_document(
         "transfer",

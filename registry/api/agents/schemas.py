@@ -24,6 +24,7 @@ from registry.api.heartbeats.schemas import (
     PROVIDER_STATUSES,
     InstanceField,
 )
+from registry.dispatch.delivery.messaging_conditions import messaging_conditions
 from registry.joining.registration import FACTS, LONGEST_TOPIC_NAME, TOPIC_NAME, Registration
 from registry.providers.conditions import advertised
 from registry.task_types.names import NAME as TASK_TYPE
@@ -49,7 +50,7 @@ class LabelsField(serializers.DictField):
                 )
         if len(labels) > _MAX_LABELS:
             raise serializers.ValidationError(
-                f"An agent can have at most {_MAX_LABELS} labels.", code="too_many"
+                f"There are {len(labels)} labels. At most {_MAX_LABELS} are allowed.", code="too_many"
             )
         return labels
 
@@ -217,7 +218,15 @@ class RegistrationQuery(MutationQuery):
 
 class RemovalQuery(ReasonedQuery):
     force = serializers.BooleanField(
-        required=False, default=False, help_text="Remove the agent in any state."
+        required=False,
+        default=False,
+        help_text="Remove the agent in any state, also if it still has resources.",
+    )
+
+
+class DeregistrationQuery(ReasonedQuery):
+    force = serializers.BooleanField(
+        required=False, default=False, help_text="Deregister the agent although it still has resources."
     )
 
 
@@ -263,6 +272,7 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
         "conditions": [
             *with_clock(report.conditions if report else [], skew),
             *duplicate_condition(lease.rival_since, announced=lease.rival_announced, now=now),
+            *messaging_conditions(getattr(agent, "messaging", None)),
         ],
         "versions": report.versions if report else {},
         "providers": report.providers if report else [],

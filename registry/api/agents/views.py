@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
+from controlplane.access.teams.owning_team import choose_team
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
@@ -23,7 +24,6 @@ from registry.api.agents import examples, schemas
 from registry.api.agents.list_query import AgentListQuery
 from registry.api.retry_after import with_retry_after
 from registry.joining.name_conflicts import note_rival
-from registry.joining.owning_team import choose_team
 from registry.joining.register import register
 from registry.lifecycle import remove
 from registry.listing.search import ORDERS, search_agents

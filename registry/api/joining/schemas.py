@@ -11,6 +11,7 @@ from rest_framework import serializers
 
 from controlplane.access.federation.rules import MAX_SECONDS, MIN_SECONDS
 from controlplane.access.issuers.verify import MAX_LENGTH
+from controlplane.access.teams.owning_team import choose_team
 from controlplane.api.fields import Flag, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from controlplane.identity.callers import Caller
@@ -18,7 +19,6 @@ from controlplane.identity.roles import Action
 from registry.api.agents import schemas
 from registry.joining.issuer_rules import IssuerRule
 from registry.joining.join_tokens import JoinTokenSpec
-from registry.joining.owning_team import choose_team
 from registry.joining.terms import JoinTerms
 
 _LONGEST_SECONDS = 90 * 24 * 3600

@@ -30,6 +30,7 @@ _SCOPE_A_PLACE = f"project={SCOPE_A}&domain=development&workflow={SCOPE_A}-flow"
 _FLYTECTL = "project: {project}\ndefaults:\n  cpu: '1'\n"
 _TYPE = {"name": "some_type", "title": "T", "meaning": "M", "schema": {"type": "object", "properties": {}}}
 _PROVIDER = {"name": "p", "endpoint": "http://x:1", "service_type": "vm", "schema_version": "v1"}
+_RESOURCE = {"service_type": "storage", "spec": {}}
 _ADMISSION = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u"}}
 
 
@@ -164,10 +165,20 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "agents_register": (Ask("agents", {**AGENT, "name": f"{FLEET}-1"}),),
     "agents_remove": (named("agents/{agent}", FLEET),),
     "agents_heartbeat": (named("agents/{agent}/heartbeat", FLEET, BEAT),),
+    "agents_requests": (named("agents/{agent}/requests", FLEET),),
+    "agents_answer": (
+        named(
+            "agents/{agent}/answers",
+            FLEET,
+            {"id": "1", "source": "s", "type": "dcm.agent.error", "data": {"resource_id": "r"}},
+        ),
+    ),
     "agents_heartbeat_many": (
         named("agents:heartbeat", FLEET, {"items": [{"agent_id": "{agent}", **BEAT}]}),
     ),
     **{f"agents_{verb}": (named(f"agents/{{agent}}:{verb}", FLEET, {}),) for verb in _LIFE},
+    "agents_issue_nats_login": (named("agents/{agent}:issue-nats-login", FLEET, {}),),
+    "agents_revoke_nats_login": (named("agents/{agent}/nats-login", FLEET),),
     "agents_transfer": (named("agents/{agent}:transfer", FLEET, {"team": None}),),
     "agents_set_lease": (named("agents/{agent}:set-lease", FLEET, {"lease_seconds": 1800}),),
     "agents_set_environment_lease": (
@@ -183,6 +194,31 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "providers_get": (named("agents/{agent}/providers/{provider}", FLEET, shows=True),),
     "providers_remove": (named("agents/{agent}/providers/{provider}", FLEET),),
     "providers_history": (named("agents/{agent}/providers/{provider}/history", FLEET),),
+    # Resources. Ids are unique: that one is taken is all that may be said of it.
+    "resources_list": (
+        lists("resources", SCOPE_A, SCOPE_B),
+        named("resources?project={project}", SCOPE_B, shows=True),
+        lists("resources?service_type=storage&show_deleted=true&state=pending", SCOPE_A, SCOPE_B),
+    ),
+    "resources_create": (
+        named("resources", SCOPE_B, {**_RESOURCE, "project": "{project}"}),
+        named("resources", SCOPE_B, {**_RESOURCE, "project": "{project}", "domain": "none"}),
+        Ask(f"resources?id={SCOPE_B}-resource", {**_RESOURCE, "project": SCOPE_A}, kind="echo"),
+    ),
+    "resources_get": (named("resources/{resource}", SCOPE_B, shows=True),),
+    "resources_delete": (
+        named("resources/{resource}", SCOPE_B, shows=True),
+        named("resources/{resource}?force=true", SCOPE_B),
+        named("resources/{resource}", SCOPE_B, If_Match='"v1"'),
+    ),
+    "resources_cancel": (named("resources/{resource}:cancel", SCOPE_B, shows=True),),
+    "resources_retry": (named("resources/{resource}:retry", SCOPE_B, shows=True),),
+    "placements_explain": (
+        Ask("placements:explain", {"service_type": "vm"}, shows=(FLEET,)),
+        named("placements:explain", SCOPE_B, {"resource_id": "{resource}"}),
+        named("placements:explain", SCOPE_B, {"service_type": "vm", "project": "{project}"}),
+    ),
+    "resource_assignments_list": (named("resources/{resource}/assignments", SCOPE_B),),
     "fleet_guards_list": (lists("fleet-guards", FLEET),),
     "fleet_guards_overrule": (
         named("fleet-guards:overrule", FLEET, {"environment": "{environment}", "ruling": "lift"}, shows=True),
@@ -197,10 +233,16 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         lists("events?after=0&limit=200", *(SCOPE_A, SCOPE_B, ACCESS, FLEET)),
         lists("events?limit=200&type=agent_config_grant.given", TEAM_A, TEAM_B),
         lists("events?limit=200&object_type=guard_rail", SCOPE_A, SCOPE_B),
+        named("events?object_type=resource&object_id={resource}", SCOPE_B, shows=True),
         named("events?object_type=principal&object_id={principal}", ACCESS, shows=True),
         Ask("events?after=0&limit=200", headers=(("Accept", "text/event-stream"),), shows=(SCOPE_B,)),
     ),
     "event_types_list": (lists("event-types"),),
+    # Dead letters, of the platform's agents
+    "dead_letters_list": (lists("dead-letters", FLEET),),
+    "dead_letters_get": (named("dead-letters/{letter}", FLEET, shows=True),),
+    "dead_letters_replay": (named("dead-letters/{letter}:replay", FLEET),),
+    "dead_letters_discard": (named("dead-letters/{letter}:discard", FLEET, shows=True),),
     # Overrides
     "overrides_list": (
         lists("overrides?limit=200", SCOPE_A, SCOPE_B),

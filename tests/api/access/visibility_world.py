@@ -14,6 +14,7 @@ from controlplane.access.models import Principal, PrincipalKind, Session
 from controlplane.access.role_bindings import BindingTerms
 from controlplane.access.teams.teams import get_team
 from controlplane.identity.roles import Role
+from controlplane.messaging.models import DeadLetter
 from controlplane.scopes import Scope
 from tests.support.api_client import ACTOR, AGENT, Api
 
@@ -87,6 +88,10 @@ def _make_scopes(admin: Api, present: dict[str, str]) -> None:
         rail = {"name": f"{marker}-rail", "scope": {"project": marker}, "resource_type": "task_resource"}
         rail |= {"pointer": "/limits/cpu", "rule": {"maximum": "64"}, "reason": f"{marker} reason"}
         _done(admin.put(f"guard-rails/{marker}-rail", rail))
+        # No agent offers storage: its agent would be in the answers too.
+        resource = {"service_type": "storage", "spec": {"name": f"{marker}-disk"}, "project": marker}
+        _done(admin.post(f"resources?id={marker}-resource", resource))
+    present["resource"] = f"{SCOPE_B}-resource"
     present |= {"project": SCOPE_B, "workflow": f"{SCOPE_B}-flow", "rail": f"{SCOPE_B}-rail"}
     present["revision"] = str(admin.get("overrides/revisions").json()["items"][1]["revision"])
 
@@ -102,6 +107,9 @@ def _make_fleet(admin: Api, present: dict[str, str]) -> None:
     provider = {"name": f"{FLEET}-provider", "endpoint": "http://x:1/vms", "service_type": "vm"}
     path = f"agents/{agent['agent_id']}/providers"
     made = _done(admin.post(path, {**provider, "schema_version": "v1"}))
+    subject = f"dcm.agents.{FLEET}.responses"
+    letter = {"stream": "dcm-agent-responses", "sequence": 1, "subject": subject, "reason": f"{FLEET} reason"}
+    present["letter"] = str(DeadLetter.objects.create(**letter, payload=FLEET.encode()).id)
     present |= {"agent": agent["agent_id"], "provider": made["id"], "environment": f"{FLEET}-env"}
 
 
@@ -219,7 +227,7 @@ def _readers(admin: Api, people: dict[str, Principal]) -> tuple[Reader, ...]:
 
 def _absent(present: dict[str, str]) -> dict[str, str]:
     """Names of the same form, of nothing."""
-    ids = ("agent", "provider", "token", "binding", "join", "grant", "session")
+    ids = ("agent", "letter", "provider", "token", "binding", "join", "grant", "session")
     ids += ("trusted", "secret", "identity")
     numbers = {"version": "987654", "revision": "987654", "bundle": "987654"}
     named = {name: ABSENT for name in present if name not in (*ids, *numbers)}

@@ -1,0 +1,1 @@
+"""HTTP endpoints of dispatch: resources, placement, requests of agents, dead letters."""
