@@ -1,4 +1,4 @@
-"""The reference agent: it joins, beats, reports its service providers, and leaves in good order.
+"""The reference agent: it joins, beats, reports its providers, handles requests, and leaves in good order.
 
 Python's standard library and the files beside this one are all it needs. README.md lists what it reads.
 """
@@ -21,6 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from control_plane import ControlPlane, Refused, SubjectToken
+from https_channel import HttpsChannel
+from work import POLL_SECONDS, Work
+from work_file import WorkFile
 
 VERSION = "1.0"
 FIRST_PAUSE = 1.0
@@ -32,6 +35,8 @@ PROBE_SECONDS, PROBE_TIMEOUT = float(os.environ.get("AGENT_PROBE_SECONDS", "10")
 FIRST_BEATS = 1.0
 # So many probes in a row settle any state. A higher count would make every report look new.
 MOST_PROBES = 3
+# How long a process that was asked to stop finishes its requests, and then sends its answers.
+DRAIN_SECONDS, LAST_ANSWERS_SECONDS = 60.0, 10.0
 DUPLICATE = "duplicate_instance"
 log = logging.getLogger("agent")
 
@@ -69,6 +74,13 @@ class Providers(threading.Thread):
             said, (before, count) = probe(one["endpoint"]), self.found.get(one["name"], ("", 0))
             self.found[one["name"]] = (said, min(count + 1, MOST_PROBES) if said == before else 1)
 
+    def find(self, service_type: str) -> tuple[str, bool] | None:
+        """Return the endpoint of the type's provider, and whether it is healthy."""
+        for one in self.listed:
+            if one["service_type"] == service_type:
+                return one["endpoint"], self.found.get(one["name"], ("", 0))[0] == "ready"
+        return None
+
     def report(self) -> list[dict[str, Any]]:
         known = [(one, *self.found[one["name"]]) for one in self.read() if one["name"] in self.found]
         kept = ("name", "service_type")
@@ -84,10 +96,24 @@ def probe(endpoint: str) -> str:
     return "ready" if healthy else "unhealthy"
 
 
+def choose_channel() -> type[Any]:
+    """HTTPS, unless NATS is wanted and its client is installed."""
+    if os.environ.get("AGENT_NATS") == "1":
+        try:
+            from nats_channel import NatsChannel
+        except ImportError:
+            log.warning("nats-py is not installed: using HTTPS")
+        else:
+            return NatsChannel
+    return HttpsChannel
+
+
 class Agent:
     """facts: what it registers with. offered: the providers that were taken, with their ids."""
 
-    def __init__(self, plane: ControlPlane, facts: dict[str, Any], providers: str | None) -> None:
+    def __init__(
+        self, plane: ControlPlane, facts: dict[str, Any], providers: str | None, work_file: str | None = None
+    ) -> None:
         self.plane, self.facts, self.stopping = plane, facts, threading.Event()
         self.providers = Providers(providers, self.stopping)
         self.id, self.generation, self.tries = "", 0, 0
@@ -96,12 +122,26 @@ class Agent:
         self.instance = str(uuid.uuid4())
         self.registered: dict[str, Any] = {}
         self.offered: dict[str, tuple[str, dict[str, Any]]] = {}
+        poll_seconds = float(os.environ.get("AGENT_POLL_SECONDS", POLL_SECONDS))
+        self.work = Work(facts["name"], WorkFile(work_file), self.providers.find, poll_seconds)
+        self.channel = choose_channel()(plane, self.work, lambda: self.id)
 
     def run(self) -> None:
         self.providers.start()
+        self.providers.probed.wait(PROBE_TIMEOUT)
+        self.work.start()
+        self.channel.start()
         while not self.stopping.is_set():
             self.stopping.wait(self.step())
+        self.drain()
         self.leave()
+
+    def drain(self) -> None:
+        """Take no new requests, finish those that run, and send their answers. Held ones are kept."""
+        self.channel.stop_fetching()
+        if not self.work.stop(DRAIN_SECONDS):
+            log.warning("some requests still run; the next process goes on with them")
+        self.channel.close(LAST_ANSWERS_SECONDS)
 
     def step(self) -> float:
         """Do what is due; return how long to wait for the next step."""
@@ -199,12 +239,13 @@ class Agent:
         return wait
 
     def leave(self) -> None:
-        """Send a last heartbeat, then deregister where the control plane supports it."""
+        """Send a last heartbeat, then deregister, unless resources of ours are left for the next process."""
         if not self.id:
             return
         try:
             self.beat(leaving=True)
-            self.plane.call("POST", f"agents/{self.id}:deregister")
+            if not self.work.has_work():
+                self.plane.call("POST", f"agents/{self.id}:deregister")
         except (Refused, OSError, http.client.HTTPException) as error:
             log.info("left without a word more: %s", error)
 
@@ -228,7 +269,7 @@ def main() -> None:
     }
     served = [one.partition("@") for one in settings.get("AGENT_TASK_TYPES", "").split(",") if one]
     facts["task_types"] = [{"name": name, "version": version} for name, _, version in served]
-    agent = Agent(plane, facts, settings.get("AGENT_PROVIDERS_FILE"))
+    agent = Agent(plane, facts, settings.get("AGENT_PROVIDERS_FILE"), settings.get("AGENT_WORK_FILE"))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: agent.stopping.set())
     agent.run()

@@ -69,7 +69,7 @@ class ControlPlane:
     def must_join(self) -> bool:
         return not self.token or self.token.startswith(JOIN_TOKEN)
 
-    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+    def call(self, method: str, path: str, body: Any = None, *, timeout: float = 10.0, **headers: str) -> Any:
         """Raises Refused, OSError (no connection) or http.client.HTTPException (half an answer)."""
         sent = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
@@ -80,7 +80,7 @@ class ControlPlane:
             headers={"Content-Type": "application/json", **sent},
         )
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310  (an address that its operator gave)
+            with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310  (an address that its operator gave)
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
             raise _refused(error) from None
