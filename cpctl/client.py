@@ -194,9 +194,9 @@ def _query(query: Query) -> str:
     parameters = {
         name: str(value).lower() if isinstance(value, bool) else value
         for name, value in query.items()
-        if value is not None and value is not False and value != ""
+        if value is not None and value is not False and value not in ("", [])
     }
-    return f"?{urlencode(parameters)}" if parameters else ""
+    return f"?{urlencode(parameters, doseq=True)}" if parameters else ""
 
 
 def _checked(answer: Response, server: str) -> Response:

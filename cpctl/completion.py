@@ -49,6 +49,10 @@ def agents(ctx: typer.Context, incomplete: str) -> list[str]:
     return _names(ctx, "agents", "name", incomplete)
 
 
+def resources(ctx: typer.Context, incomplete: str) -> list[str]:
+    return _names(ctx, "resources", "id", incomplete)
+
+
 def contexts(incomplete: str) -> list[str]:
     from cpctl.session import SESSION
 

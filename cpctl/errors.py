@@ -30,6 +30,16 @@ class Declined(CpctlError):
     exit = Exit.DIFFERS
 
 
+class Failed(CpctlError):
+    """What the command waited for cannot happen any more."""
+
+    exit = Exit.DIFFERS
+
+
+class Conflicting(CpctlError):
+    exit = Exit.CONFLICT
+
+
 class NotFound(CpctlError):
     exit = Exit.NOT_FOUND
 
@@ -85,6 +95,7 @@ _HINTS = {
     "unknown_domain": "cpctl get domains",
     "unknown_resource_type": "cpctl get resource-types",
     "unknown_agent": "cpctl get agents",
+    "unknown_resource": "cpctl resources list --show-deleted",
 }
 
 

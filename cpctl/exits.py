@@ -5,7 +5,7 @@ from enum import IntEnum
 
 class Exit(IntEnum):
     OK = 0
-    DIFFERS = 1  # also: the user declined, or a check of `doctor` failed
+    DIFFERS = 1  # also: declined, a check of `doctor` failed, or a resource failed while waiting
     USAGE = 2  # invalid command or input
     NOT_FOUND = 3
     AUTH = 4

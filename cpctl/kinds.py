@@ -5,6 +5,7 @@ from __future__ import annotations
 from cpctl.access_kinds import KINDS as ACCESS_KINDS
 from cpctl.agent_kinds import KINDS as AGENT_KINDS
 from cpctl.columns import SCOPE, Kind, field, timestamp, words
+from cpctl.dispatch_kinds import KINDS as DISPATCH_KINDS
 from cpctl.errors import UsageError
 from cpctl.login_kinds import KINDS as LOGIN_KINDS
 from cpctl.scopes import scope_text
@@ -36,6 +37,7 @@ _OVERRIDE = Kind(
 KINDS = (
     _OVERRIDE,
     *AGENT_KINDS,
+    *DISPATCH_KINDS,
     Kind(
         "projects",
         "scopes/projects",

@@ -42,6 +42,14 @@ COMMANDS = {
     ),
     "guard-rails": CommandEntry("overrides_and_types", "guard_rails", "Set and delete guard rails."),
     "agents": CommandEntry("agents", "agents", "List, show, watch, drain, approve and retire agents."),
+    "resources": CommandEntry(
+        "resources",
+        "resources",
+        "Request resources from agents, wait for them, cancel, retry and delete them.",
+    ),
+    "dead-letters": CommandEntry(
+        "dead_letters", "dead_letters", "List messages that nobody could handle, replay and discard them."
+    ),
     "agent-configs": CommandEntry(
         "agent_configs", "agent_configs", "Publish and preview agent configurations, manage their bundles."
     ),

@@ -8,7 +8,7 @@ import typer
 
 from cpctl import completion
 from cpctl.agent_kinds import AGENT
-from cpctl.commands import get, join_tokens_and_guards, options, providers
+from cpctl.commands import get, join_tokens_and_guards, nats_logins, options, providers
 from cpctl.output import Format, say
 from cpctl.session import SESSION
 
@@ -16,6 +16,7 @@ agents = typer.Typer(help="List, show, watch, drain, approve and retire agents."
 agents.add_typer(join_tokens_and_guards.guards, name="guards")
 agents.add_typer(join_tokens_and_guards.join_tokens, name="join-tokens")
 agents.add_typer(providers.providers, name="providers")
+agents.add_typer(nats_logins.nats_login, name="nats-login")
 agents.command("summary")(providers.summary)
 Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.agents)]
 Environment = Annotated[str, typer.Option(help="Filter by environment.")]
@@ -189,6 +190,9 @@ def transfer(
 def deregister(
     name: Name,
     *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also while it has resources, which nobody looks after then.")
+    ] = False,
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -199,7 +203,8 @@ def deregister(
     \b
     cpctl agents deregister prod-eu-2
     """
-    _decide("deregister", name, None, options.ChangeOptions(message, dry_run, yes), output)
+    change = options.ChangeOptions(message, dry_run, yes)
+    get.show(AGENT, [_perform("deregister", name, None, change, force=force)], output)
 
 
 @agents.command()
@@ -265,8 +270,9 @@ def _decide(verb: str, name: str, body: Any, change: options.ChangeOptions, how:
     get.show(AGENT, [_perform(verb, name, body, change)], how)
 
 
-def _perform(verb: str, name: str, body: Any, change: options.ChangeOptions) -> Any:
+def _perform(verb: str, name: str, body: Any, change: options.ChangeOptions, **query: bool) -> Any:
     api = SESSION.api()
     agent = get.find(api, AGENT, name)
     change.ask(f"{verb.capitalize()} {agent['name']}, which is {agent['health_status']}?")
-    return api.post(f"agents/{agent['agent_id']}:{verb}", body, query=change.query()).json()
+    path = f"agents/{agent['agent_id']}:{verb}"
+    return api.post(path, body, query={**change.query(), **query}).json()

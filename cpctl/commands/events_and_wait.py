@@ -139,7 +139,13 @@ def wait(
         raise UsageError(
             "Specify the condition as FIELD=VALUE.", hint="cpctl wait agent NAME --for=state=ready"
         )
-    _wait(SESSION.api(), object_kind, name, (_FIELDS.get(field, field), value), time.monotonic() + timeout)
+    until = time.monotonic() + timeout
+    if object_kind.name == "resources":
+        from cpctl import resource_waits
+
+        resource_waits.wait_for(SESSION.api(), name, resource_waits.condition(condition), until)
+    else:
+        _wait(SESSION.api(), object_kind, name, (_FIELDS.get(field, field), value), until)
     SESSION.tell(f"{name}: {condition}")
 
 

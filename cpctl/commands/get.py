@@ -73,7 +73,7 @@ def get(
         **dict(zip(("project", "domain", "workflow", "launch_plan"), names, strict=True)),
         **{"as_of": as_of, "resource_type": resource_type, "level": level},
         **{"managed_by": manager, "changed_by": changed_by, "q": search, "sort": sort},
-        **{"environment": environment, "service_type": service_type, "health_status": state},
+        **{"environment": environment, "service_type": service_type, _state_of(object_kind): state},
         "selector": selector,
     }
     query = _filters(object_kind, filters)
@@ -151,6 +151,11 @@ def _filters(kind: Kind, filters: dict[str, str]) -> dict[str, str]:
         names = ", ".join(filter_name.replace("_", "-") for filter_name in strange)
         raise UsageError(f"{kind.name} cannot be filtered by {names}.")
     return set_filters
+
+
+def _state_of(kind: Kind) -> str:
+    """Return the filter by state: agents have another name for it."""
+    return "state" if "state" in kind.filters else "health_status"
 
 
 def _pages(api: Api, kind: Kind, query: dict[str, str], limit: int | None = None) -> Iterable[list[Any]]:

@@ -38,8 +38,8 @@ Limit = Annotated[int | None, typer.Option(min=1, help="Maximum number of entrie
 Since = Annotated[
     str, typer.Option(help="Only entries since then: a duration such as 2h, or an RFC 3339 time.")
 ]
-State = Annotated[str, typer.Option(help="Filter agents by state, such as ready.")]
-ServiceType = Annotated[str, typer.Option(help="Filter agents by service type.")]
+State = Annotated[str, typer.Option(help="Filter agents and resources by state, such as ready.")]
+ServiceType = Annotated[str, typer.Option(help="Filter agents and resources by service type.")]
 Selector = Annotated[str, typer.Option("-l", "--selector", help="Label selector, such as team=ml,tier!=dev.")]
 Search = Annotated[str, typer.Option("--search", help="Filter by part of the name.")]
 Sort = Annotated[str, typer.Option(help="Sort by this field; -field for descending order.")]

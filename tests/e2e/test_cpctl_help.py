@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import signal
@@ -22,6 +23,7 @@ from django.test import Client
 from controlplane.access.models import Principal
 from controlplane.access.models import Session as ConsoleSession
 from controlplane.identity.roles import Role
+from controlplane.messaging.models import DeadLetter
 from cpctl.errors import CpctlError
 from cpctl.exits import Exit
 from cpctl.lazy import COMMANDS, build
@@ -34,6 +36,7 @@ from tests.support.api_client import AGENT, Api, logged_in, token_for
 from tests.support.cpctl_runner import Cpctl
 from tests.support.described_server import request_example
 from tests.support.login_samples import login_files, make_logins
+from tests.support.played_agent import PlayedAgent
 
 # Stands for the id of a thing that only the installation knows.
 AN_ID = "019a9f5e-7c00-7000-8000-000000000031"
@@ -58,6 +61,7 @@ _LAST = (
     "delete-context",
 )
 _TWELVE = 12
+VM = {"service_type": "vm", "spec": {"vcpu": {"count": 2}}, "placement": {"agent": "vm-agent"}}
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -188,6 +192,7 @@ def make_world(admin: Api) -> dict[str, str]:
     _make_history(admin)
     provider = _make_agents(admin)
     _make_configurations(admin)
+    letters = _make_resources(admin)
     _done(admin.post("principals", {"name": "ada", "kind": "service"}))
     _done(admin.post("teams", {"slug": "ml"}))
     for name in ("acme-ci", "flyte-eu-1"):
@@ -199,6 +204,7 @@ def make_world(admin: Api) -> dict[str, str]:
     session = str(_make_sessions())
     return {
         **dict.fromkeys(PROVIDERS, provider),
+        **letters,
         **make_logins(admin, person="jane", service="flyte-eu-1"),
         "tokens revoke": token["id"],
         "sessions end": session,
@@ -243,6 +249,31 @@ def _make_agents(admin: Api) -> str:
     return str(_done(admin.post(path, {**provider, "schema_version": "v1alpha1"}))["id"])
 
 
+def _make_resources(admin: Api) -> dict[str, str]:
+    """A resource that runs, one that does not yet, one that failed; the ids of dead letters, by command."""
+    agent = PlayedAgent("vm-agent")
+    for name in ("my-vm", "my-new-vm", "my-failed-vm"):
+        _done(admin.post(f"resources?id={name}", VM))
+    agent.fetch()
+    agent.answer("dcm.agent.error", resource_id="my-failed-vm", epoch=1, error="NO_QUOTA")
+    running = {"id": "my-vm", "status": "RUNNING"}
+    agent.answer("dcm.status.vm", **running)
+    return {f"dead-letters {verb}": _make_letter(verb, running) for verb in ("get", "replay", "discard")}
+
+
+def _make_letter(name: str, data: dict[str, str]) -> str:
+    event = {"specversion": "1.0", "id": name, "source": "vm", "type": "dcm.status.vm", "data": data}
+    letter = DeadLetter.objects.create(
+        stream="dcm-status",
+        sequence=DeadLetter.objects.count() + 1,
+        subject="dcm.vm",
+        headers={"Nats-Time-Stamp": "2026-11-21T09:30:00+00:00"},
+        payload=json.dumps(event).encode(),
+        reason="No resource with this id.",
+    )
+    return str(letter.id)
+
+
 def _make_configurations(admin: Api) -> None:
     _done(admin.put("data-planes/eu-1", {}))
     for team, name in (("acme", "sensors"), ("sensors", "agents")):
@@ -262,6 +293,8 @@ def _files(folder: Path, token: str) -> None:
         "workflow-priority.yaml": yaml.safe_dump(type_),
         "cpu-cap.yaml": yaml.safe_dump(rail),
         ".data/admin.token": token,
+        "vm.yaml": yaml.safe_dump(VM),
+        "vms/vm.yaml": yaml.safe_dump(VM),
         **login_files(),
     }
     for name, content in files.items():

@@ -22,6 +22,7 @@ PAGES = [
     "docs/tutorials/flytectl-to-git.md",
     "docs/guides/flyte.md",
     "docs/guides/agents.md",
+    "docs/guides/resources.md",
     "docs/guides/cpctl.md",
     "docs/guides/teams-and-roles.md",
     "docs/guides/agent-configurations.md",

@@ -146,6 +146,7 @@ def test_a_start_on_another_folder_does_not_borrow_the_services_of_a_running_one
         ("web", "controlplane.asgi"),
         ("worker", "-A controlplane worker"),
         ("beat", "-A controlplane beat"),
+        ("relay", "manage.py relay"),
         ("postgres", "/postgres -D"),
         ("valkey", "/valkey-server"),
         ("nats", "/nats-server"),
@@ -210,6 +211,19 @@ def test_a_queue_of_your_own_that_does_not_answer_is_named_before_anything_start
     assert "REDIS_URL is set, but the service at redis://:***@127.0.0.1" in starting.output
     assert "unset REDIS_URL to use the built-in one" in starting.output
     assert not (starting.data_dir / "postgres").exists()
+
+
+def test_a_port_of_nats_that_is_taken_is_a_clear_error(
+    tmp_path_factory: pytest.TempPathFactory, bytecode: dict[str, str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        folder = tmp_path_factory.mktemp("taken") / "data"
+        starting = Up(folder, "--no-demo", "--nats-port", str(port), **bytecode)
+        starting.process.wait(30)
+    assert (
+        f"Port {port} is already in use. Choose another port: make up NATS_PORT={port + 1}" in starting.output
+    )
 
 
 def test_a_port_that_is_no_port_is_a_clear_error(
