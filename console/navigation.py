@@ -38,6 +38,8 @@ SECTIONS = (
     Section("agent-configs", "Agent configurations", "Fleet", "c"),
     Section("task-types", "Task types", "Fleet", "t"),
     Section("guards", "Fleet guards", "Fleet", "u"),
+    Section("resources", "Resources", "Dispatch", "n"),
+    Section("dead-letters", "Dead letters", "Dispatch", "z"),
     Section("audit", "Audit log", "Records", "a"),
     Section("events", "Events", "Records", "v"),
     Section("people", "People", "Access", "l"),

@@ -1,4 +1,4 @@
-"""Search by name: sections, projects, scopes with overrides, agents, resource types."""
+"""Search by name: sections, projects, scopes with overrides, agents, resource types, resources."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from controlplane.scopes import SEGMENTS, Scope
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import Override, Project
 from registry.agents.models import Agent
+from registry.dispatch.resources.search import readable_resources
 
 _MAX_RESULTS = 20
 
@@ -58,6 +59,9 @@ def _search(query: str, caller: Caller) -> Iterator[SearchResult]:
     agents = Agent.objects.within(caller).filter(name__icontains=query)
     for agent in agents.order_by("name")[:_MAX_RESULTS]:
         yield SearchResult("agent", agent.name, reverse("agent", args=[agent.id]))
+    resource_ids = readable_resources(caller).filter(id__startswith=query).values_list("id", flat=True)
+    for resource_id in resource_ids.order_by("id")[:_MAX_RESULTS]:
+        yield SearchResult("resource", resource_id, reverse("resource", args=[resource_id]))
 
 
 def _scopes(query: str, caller: Caller) -> Iterator[SearchResult]:

@@ -24,6 +24,7 @@ urlpatterns = [
     path("login/step-up", step_up.confirm, name="step-up"),
     path("", include("console.login.urls")),
     path("", include("console.fleet.urls")),
+    path("", include("console.dispatch.urls")),
     path("", include("console.agent_configs.urls")),
     path("", include("console.records.urls")),
     path("", include("console.access.urls")),

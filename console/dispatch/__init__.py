@@ -1,0 +1,1 @@
+"""Pages about resources: their requests, placement and dead letters."""
