@@ -17,7 +17,7 @@ endif
 export UV_NO_PROGRESS := 1
 export PYTHONUNBUFFERED := 1
 
-.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats clean
+.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats bench-dispatch clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -103,6 +103,9 @@ bench-watchers: .venv/.dev ## Benchmark ten thousand event streams (BENCH_ARGS="
 
 bench-agent-configs: .venv/.dev ## Benchmark agent configurations (BENCH_ARGS="--teams 200 --write")
 	@exec $(BIN)/python -m benchmarks.agent_configs $(BENCH_ARGS)
+
+bench-dispatch: .venv/.dev ## Benchmark messages to agents over NATS (BENCH_ARGS="--messages 5000 --write")
+	@exec $(BIN)/python -m benchmarks.dispatch $(BENCH_ARGS)
 
 lock: $(UV) .venv/.created ## Update requirements/ to the newest allowed versions, with hashes
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt

@@ -38,7 +38,7 @@ def main() -> int:
         token = fleet.load_join_token(url, options.agents)
         server = running.serve("ours", "controlplane.asgi:application", "--interface", "asgi")
         os.sched_setaffinity(0, CLIENT_CPUS)
-        with _sweeping(running):
+        with sweeping(running):
             played = asyncio.run(
                 Fleet(
                     token,
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 @contextmanager
-def _sweeping(running: Stage) -> Iterator[None]:
+def sweeping(running: Stage) -> Iterator[None]:
     """Celery's worker and beat in one process, as `make up` has them in two."""
     command = (sys.executable, "-m", "celery", "-A", "controlplane", "worker", "-B", "-l", "WARNING")
     schedule = ("--schedule", str(running.folder / "beat"), "--concurrency", "1", "--without-gossip")
