@@ -1,4 +1,4 @@
-# One image for web, Flyte's gRPC port, worker, beat, migrate and the watcher of a cluster. It holds no secret: those are told at start (docs/settings.md).
+# One image for web, Flyte's gRPC port, worker, beat, relay, migrate and the watcher of a cluster. It holds no secret: those are told at start (docs/settings.md).
 FROM python:3.11-slim AS builder
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /venv

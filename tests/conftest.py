@@ -143,7 +143,7 @@ class System:
         return next(program.process for program in self.running if program.name == "beat")
 
     def wait_until_ready(self) -> None:
-        until(lambda: is_reachable(f"{self.url}/readyz"), 30, lambda: tail(self.folder / "web.log", 30))
+        until(lambda: is_reachable(f"{self.url}/readyz"), 150, lambda: tail(self.folder / "web.log", 30))
 
 
 def system_environment(services: Services) -> dict[str, str]:

@@ -109,6 +109,25 @@ agents providers list {ID}
 agents providers show {ID} kubevirt
 agents providers history {ID} kubevirt
 agents providers remove {ID} kubevirt --yes
+agents nats-login issue {ID} --yes
+agents nats-login revoke {ID} --yes
+get resources --state running --service-type vm -l tier=dev -o wide
+get resource web-1
+resources list --state failed --state deletion_failed --agent a1 --team ml --show-deleted
+resources get web-1 -o yaml
+resources apply -f request.yaml --yes
+resources wait web-1 --for=state=pending --timeout 5
+resources delete web-1 --force --reason Gone --yes
+resources cancel web-1 --yes
+resources retry web-1 --dry-run
+resources assignments web-1
+resources explain web-1
+resources explain -f request.yaml -o yaml
+get dead-letters -o wide
+dead-letters list --state discarded
+dead-letters get {ID}
+dead-letters replay {ID} --yes
+dead-letters discard {ID} -m Old --yes
 agent-configs list --team acme --source api --invalid
 agent-configs get acme/sensors
 agent-configs validate acme/sensors -f config.yaml
@@ -213,6 +232,8 @@ NOT_REACHED = {
     "agents_heartbeat": "agents do it",
     "agents_heartbeat_many": "agents do it",
     "providers_register": "agents do it",
+    "agents_requests": "agents fetch them; `resources assignments` shows what was sent",
+    "agents_answer": "agents do it",
     "data_planes_config": "data planes ask it; `agent-configs bundle get` shows the same",
     "data_planes_acknowledge": "data planes say it",
     "agent_configs_admit": "Kubernetes asks it",
@@ -270,6 +291,7 @@ def write_files(folder: Path) -> None:
     (folder / "issuer.yaml").write_text(yaml.safe_dump(issuer))
     for file, operation in (
         ("type.yaml", "resource_types_create"),
+        ("request.yaml", "resources_create"),
         ("rail.yaml", "guard_rails_put"),
         ("plane.yaml", "data_planes_put"),
         ("new-issuer.yaml", "trusted_issuers_create"),

@@ -73,6 +73,8 @@ CODES = {
     "unknown_provider",
     "unknown_task_type",
     "unknown_project",
+    "unknown_dead_letter",
+    "unknown_resource",
     "unknown_resource_type",
     "unknown_role_binding",
     "unknown_oauth_client",

@@ -77,7 +77,14 @@ def test_an_operation_says_what_it_is_and_what_it_needs(path, method, operation)
     assert operation["x-required-permission"]
     assert {"400", "401", "403", "503"} <= set(operation["responses"])
     # Whole fleets may come at once.
-    unlimited = {"agents_register", "agents_join", "agents_heartbeat", "agents_heartbeat_many"}
+    unlimited = {
+        "agents_register",
+        "agents_join",
+        "agents_heartbeat",
+        "agents_heartbeat_many",
+        "agents_requests",
+        "agents_answer",
+    }
     assert ("429" in operation["responses"]) is (operation["operationId"] not in unlimited)
 
 

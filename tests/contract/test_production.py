@@ -24,7 +24,9 @@ import pytest
 import yaml
 from django.core.management import call_command
 
+from controlplane.local.binaries import nats_server
 from controlplane.local.programs import free_port
+from controlplane.messaging.nats import server_answers
 from controlplane.settings.environment import DECLARED
 from tests.support.paths import ROOT
 from tests.support.waiting import until
@@ -33,7 +35,7 @@ HOST = "controlplane.example.com"
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
-OURS = ("database-roles", "migrate", "web", "flyte-grpc", "worker", "beat")
+OURS = ("nats-config", "database-roles", "migrate", "web", "flyte-grpc", "worker", "beat", "relay")
 # Not read by our settings modules, but by Django and prometheus-client.
 READ_BY_OTHERS = {"DJANGO_SETTINGS_MODULE", "PROMETHEUS_MULTIPROC_DIR"}
 DATABASE = "production_by_hand"
@@ -113,6 +115,7 @@ class ByHand:
         self.folder = folder
         self.port = free_port()
         self.grpc_port = free_port()
+        self.relay_port = free_port()
         self.url = f"http://localhost:{self.port}"
         superuser = environment["DATABASE_URL"].replace("@/controlplane?", f"@/{DATABASE}?")
         self.secrets = {
@@ -126,6 +129,7 @@ class ByHand:
             },
             "REDIS_URL": environment["REDIS_URL"].removesuffix("/0") + f"/{VALKEY_DATABASE}",
             "NATS_URL": environment["NATS_URL"],
+            "NATS_ISSUER_SEED": os.urandom(32).hex(),
             "SECRET_KEY_FALLBACKS": "",
         }
         for name, value in self.secrets.items():
@@ -142,6 +146,8 @@ class ByHand:
             )
         if service == "flyte-grpc":
             environment |= {"FLYTE_GRPC_ADDRESS": "127.0.0.1", "FLYTE_GRPC_PORT": str(self.grpc_port)}
+        if service == "relay":
+            environment["RELAY_PORT"] = str(self.relay_port)
         # The image fills this folder while it is built.
         return {**environment, "STATIC_ROOT": str(self.folder / "static")}
 
@@ -208,7 +214,7 @@ def running(by_hand):
     for first in ("database-roles", "migrate"):
         ended = by_hand.run(*by_hand.words_of(first), service=first)
         assert ended.returncode == 0, ended.stdout + ended.stderr
-    processes = {name: by_hand.start(name) for name in ("web", "flyte-grpc", "worker", "beat")}
+    processes = {name: by_hand.start(name) for name in ("web", "flyte-grpc", "worker", "beat", "relay")}
     yield processes
     for process in processes.values():
         process.kill()
@@ -243,7 +249,8 @@ def test_only_the_service_that_creates_the_roles_gets_the_superusers_address(run
     assert holders == ["database-roles"]
 
     role_of = {
-        "migrate": "migrator", "web": "web", "flyte-grpc": "web", "worker": "worker", "beat": "worker"
+        "migrate": "migrator", "web": "web", "flyte-grpc": "web", "worker": "worker", "beat": "worker",
+        "relay": "worker",
     }  # fmt: skip
     for name, role in role_of.items():
         assert SERVICES[name]["environment"]["DATABASE_URL_FILE"] == f"/run/secrets/database_url_{role}"
@@ -251,7 +258,7 @@ def test_only_the_service_that_creates_the_roles_gets_the_superusers_address(run
 
 
 def test_what_must_be_there_first_is_waited_for():
-    for name in ("web", "flyte-grpc", "worker", "beat"):
+    for name in ("web", "flyte-grpc", "worker", "beat", "relay"):
         assert SERVICES[name]["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
     for name, service in SERVICES.items():
         for needed, how in service.get("depends_on", {}).items():
@@ -279,7 +286,7 @@ def test_every_folder_that_the_image_needs_is_let_through_to_the_build():
 
 def test_no_secret_lies_in_the_files():
     services = [name for service in SERVICES.values() for name in service.get("environment", {})]
-    secret = re.compile(r"PASSWORD|SECRET|TOKEN|_KEY|(?<!PUBLIC)_URL")
+    secret = re.compile(r"PASSWORD|SECRET|TOKEN|_KEY|(?<!PUBLIC)(?<!AGENT)_URL")
 
     assert [name for name in services if secret.search(name) and not name.endswith("_FILE")] == []
     assert not [words for words in instruction("(?:ENV|ARG)") if secret.search(words)]
@@ -334,13 +341,38 @@ def test_production_refuses_to_start_without_a_secret_key_and_names_it(by_hand):
     assert "SECRET_KEY is shorter than 50 characters" in short.stderr
 
 
+def test_nats_admits_whom_its_configuration_names(by_hand, tmp_path):
+    """The files of compose, with a folder and ports of this machine."""
+    command = command_of("nats-config")
+    assert SERVICES["nats-config"]["volumes"] == ["nats-access:/access"]
+    assert "nats-access:/run/access:ro" in SERVICES["nats"]["volumes"]
+    access = tmp_path / "access" / "access.json"
+    access.parent.mkdir()
+    written = by_hand.run(*command[:-1], f"--output={access}", service="nats-config", DCM_AGENTS="true")
+    assert written.returncode == 0, written.stderr
+    assert access.stat().st_mode & 0o777 == 0o640
+    port, config = free_port(), tmp_path / "nats.conf"
+    text = (ROOT / COMPOSE["configs"]["nats"]["file"]).read_text()
+    for old, new in (("port: 4222", f"port: {port}"), ("/data", str(tmp_path)), (":8222", f":{free_port()}")):
+        assert old in text
+        text = text.replace(old, new)
+    config.write_text(text)
+    user = by_hand.secrets["NATS_URL"].partition("://")[2].partition("@")[0]
+    server = Process([str(nats_server()), "--config", str(config)], {}, tmp_path / "nats.log")
+    try:
+        until(lambda: server_answers(f"nats://{user}@127.0.0.1:{port}", timeout=1), 10, lambda: server.output)
+        assert not server_answers(f"nats://controlplane:wrong@127.0.0.1:{port}", timeout=5)
+    finally:
+        server.kill()
+
+
 def test_the_web_server_starts_refuses_plain_http_and_stops_when_asked(by_hand, running):
     wait_for_web(by_hand, running["web"])
 
     assert ask(f"{by_hand.url}/livez") == (200, "ok\n")
     assert json.loads(ask(f"{by_hand.url}/readyz?verbose")[1]) == {
         "ready": True,
-        "checks": {"postgres": "ok", "migrations": "ok", "valkey": "ok", "nats": "ok"},
+        "checks": {"postgres": "ok", "migrations": "ok", "valkey": "ok", "nats": "ok", "streams": "ok"},
     }
     status, body = ask(f"{by_hand.url}/api/v1/me")
     assert (status, json.loads(body)["code"]) == (403, "insecure_transport")
@@ -364,6 +396,20 @@ def test_worker_and_beat_start_work_and_stop_when_asked(running):
 
     assert running["beat"].stop() == 0
     assert running["worker"].stop() == 0
+
+
+def test_the_relay_is_probed_and_stopped(by_hand, running):
+    running["relay"].wait_for("Relay runs: outbox")
+    name, *words = SERVICES["relay"]["healthcheck"]["test"][1:]
+    port = SERVICES["relay"]["environment"]["RELAY_PORT"]
+    probe = [sys.executable, *(word.replace(f":{port}/", f":{by_hand.relay_port}/") for word in words)]
+
+    healthy = by_hand.run(*probe, service="relay")
+    assert (name, healthy.returncode) == ("python", 0), healthy.stderr
+    assert "cp_outbox_sent_total" in ask(f"http://127.0.0.1:{by_hand.relay_port}/metrics")[1]
+
+    assert running["relay"].stop() == 0
+    assert by_hand.run(*probe, service="relay").returncode != 0
 
 
 def test_the_grpc_port_is_served_probed_and_stopped(by_hand, running):

@@ -20,8 +20,8 @@ def _port(text: str) -> int:
 
 class Command(BaseCommand):
     help = (
-        "Run all services on this machine: Postgres, Valkey, NATS, web, gRPC, worker and beat. Ctrl-C"
-        " stops them."
+        "Run all services on this machine: Postgres, Valkey, NATS, web, gRPC, worker, beat and relay."
+        " Ctrl-C stops them."
     )
     # The database does not exist yet.
     requires_system_checks: list[str] = []
@@ -38,6 +38,12 @@ class Command(BaseCommand):
             type=_port,
             default=os.environ.get("FLYTE_GRPC_PORT") or None,
             help="Port for Flyte's gRPC clients. Default: --port plus 89.",
+        )
+        parser.add_argument(
+            "--nats-port",
+            type=_port,
+            default=os.environ.get("NATS_PORT") or None,
+            help="Port of the built-in NATS, for agents. Default: --port plus 22.",
         )
         parser.add_argument(
             "--data-dir",
@@ -60,6 +66,8 @@ class Command(BaseCommand):
             options["port"],
             grpc_port,
             demo=not options["no_demo"],
+            nats_port=options["nats_port"] or options["port"] + 22,
+            dcm_agents=settings.DCM_AGENTS,
             hang_seconds=settings.WEB_HANG_SECONDS,
         )
         raise SystemExit(launch(launch_options, say=self._say))

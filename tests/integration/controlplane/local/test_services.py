@@ -21,8 +21,11 @@ import pytest
 
 from controlplane.local import CannotStart, Services, privileges, start_services
 from controlplane.local.leftover_processes import stop_leftovers
+from controlplane.local.nats import NatsOptions
 from controlplane.local.postgres import Postgres
 from controlplane.local.privileges import UserSwitch
+from controlplane.local.programs import ReservedPort
+from controlplane.messaging.logins.nkeys import AccountKey, dcm_password
 from controlplane.messaging.nats import server_answers
 from tests.support.paths import ROOT
 from tests.support.waiting import until
@@ -268,3 +271,27 @@ def test_root_is_told_what_to_do_when_no_way_works(tmp_path: Path, monkeypatch: 
 
     with pytest.raises(CannotStart, match="Start as an unprivileged user, or set DATABASE_URL"):
         start_services(tmp_path, durable=False, names=["postgres"])
+
+
+def test_nats_keeps_its_port_its_key_and_the_password_of_dcm(tmp_path: Path) -> None:
+    def start_nats(port: ReservedPort) -> tuple[str, str, str]:
+        options = NatsOptions(port, dcm_agents=True)
+        with start_services(tmp_path / "data", durable=False, names=["nats"], nats=options) as services:
+            nats = services.nats
+            assert nats is not None
+            assert server_answers(nats.dcm_url, timeout=3)
+            return nats.dcm_url, nats.url.rpartition("@")[2], services.environment["NATS_ISSUER_SEED"]
+
+    port = ReservedPort()
+    first = start_nats(port)
+    assert start_nats(ReservedPort(port.number)) == first
+    assert stat.S_IMODE((tmp_path / "data" / "nats.seed").stat().st_mode) == 0o600
+
+
+def test_without_dcm_agents_there_is_no_shared_user(tmp_path: Path) -> None:
+    with start_services(tmp_path / "data", durable=False, names=["nats"]) as services:
+        nats = services.nats
+        assert nats is not None
+        shared = dcm_password(AccountKey(services.environment["NATS_ISSUER_SEED"]))
+        assert not server_answers(f"nats://dcm:{shared}@127.0.0.1:{nats.port.number}", timeout=5)
+        assert nats.dcm_url == ""

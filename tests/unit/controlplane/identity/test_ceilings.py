@@ -21,7 +21,17 @@ from tests.unit.controlplane.identity.test_team_roles import (
 )
 
 TEAMS = {"ml": ML, "ads": ADS}
-NAMES = ["all", "read", "overrides", "agents", "publish:ml", "publish:ads", "publish:gone", "openid"]
+NAMES = [
+    "all",
+    "read",
+    "overrides",
+    "agents",
+    "resources",
+    "publish:ml",
+    "publish:ads",
+    "publish:gone",
+    "openid",
+]
 names = st.lists(st.sampled_from(NAMES), max_size=3).map(tuple)
 
 
@@ -56,6 +66,12 @@ def test_without_a_scope_that_allows_anything_nothing_is_left(grants, ceiling):
     [
         ("read", {Action.OVERRIDE_READ, Action.AUDIT_READ}, {Action.OVERRIDE_WRITE, Action.AGENT_HEARTBEAT}),
         ("overrides", {Action.OVERRIDE_FORCE, Action.PROJECT_WRITE}, {Action.AGENT_READ, Action.TYPE_WRITE}),
+        ("read", {Action.RESOURCE_READ}, {Action.RESOURCE_WRITE, Action.DISPATCH_OPERATE}),
+        (
+            "resources",
+            {Action.RESOURCE_READ, Action.RESOURCE_WRITE, Action.PROJECT_READ},
+            {Action.DISPATCH_OPERATE, Action.AGENT_READ, Action.OVERRIDE_READ, Action.PROJECT_WRITE},
+        ),
         ("agents", {Action.AGENT_WRITE, Action.DATA_PLANE_FOLLOW}, {Action.AGENT_CONFIG_PUBLISH}),
     ],
 )

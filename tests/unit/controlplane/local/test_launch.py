@@ -196,10 +196,12 @@ def test_a_reserved_port_is_given_to_nobody_but_can_be_served() -> None:
 def test_the_greeting_has_commands_to_copy(tmp_path: Path) -> None:
     folder = tmp_path / "it is here"
 
-    text = banner(folder, Options(folder, 8001, 8090, demo=True), 3.14159)
+    text = banner(folder, Options(folder, 8001, 8090, demo=True), "nats://u:secret@127.0.0.1:8023", 3.14159)
 
     assert "Ready in 3.1 s." in text
     assert "127.0.0.1:8090 " in text
+    assert "nats://127.0.0.1:8023 " in text
+    assert "secret" not in text
     assert f"export TOKEN=$(cat '{folder}/admin.token')" in text
     assert 'curl -s -H "Authorization: Bearer $TOKEN" "http://127.0.0.1:8001/api/v1/me"' in text
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import logging
+
 import pytest
 import structlog
 from django.conf import settings
 
 from controlplane.access.tokens import Prefix, hint, new_token
 from controlplane.observability.log_redaction import redact, redacted
+from controlplane.settings.logs import LOGGING
 
 
 @pytest.mark.parametrize("prefix", list(Prefix))
@@ -44,3 +48,24 @@ def test_lines_of_ours_and_of_libraries_are_redacted():
 
     assert foreign[-1] is redact
     assert redact in structlog.get_config()["processors"]
+
+
+def test_the_fields_of_plain_loggers_are_logged_without_secrets():
+    formatter = dict(LOGGING["formatters"]["line"])
+    make = formatter.pop("()")
+    record = logging.makeLogRecord(
+        {
+            "name": "controlplane.messaging.streams",
+            "levelname": "ERROR",
+            "msg": "stream_differs",
+            "stream": "dcm-status",
+            "error": "Authorization: Bearer cp_pat_abcdefghijklmnopqrstuvwxyz123456",
+            "request": object(),
+        }
+    )
+
+    line = json.loads(make(**formatter).format(record))
+
+    assert (line["event"], line["stream"]) == ("stream_differs", "dcm-status")
+    assert "cp_pat_abcdefghijkl" not in line["error"]
+    assert "request" not in line
