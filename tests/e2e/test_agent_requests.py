@@ -94,7 +94,7 @@ class Site:
     def work(self) -> dict[str, Any]:
         return json.loads((self.folder / "work.json").read_text())
 
-    def until(self, condition: Any, seconds: float = 20) -> None:
+    def until(self, condition: Any, seconds: float = 60) -> None:
         until(condition, seconds, lambda: f"{rows()}\n{timeline()}\n{self.log.read_text()}")
 
     def end(self) -> None:

@@ -258,15 +258,18 @@ def _make_resources(admin: Api) -> dict[str, str]:
     agent.answer("dcm.agent.error", resource_id="my-failed-vm", epoch=1, error="NO_QUOTA")
     running = {"id": "my-vm", "status": "RUNNING"}
     agent.answer("dcm.status.vm", **running)
-    return {f"dead-letters {verb}": _make_letter(verb, running) for verb in ("get", "replay", "discard")}
+    subject = f"dcm.agents.{agent.path.removeprefix('agents/')}.responses"
+    return {
+        f"dead-letters {verb}": _make_letter(verb, subject, running) for verb in ("get", "replay", "discard")
+    }
 
 
-def _make_letter(name: str, data: dict[str, str]) -> str:
+def _make_letter(name: str, subject: str, data: dict[str, str]) -> str:
     event = {"specversion": "1.0", "id": name, "source": "vm", "type": "dcm.status.vm", "data": data}
     letter = DeadLetter.objects.create(
-        stream="dcm-status",
+        stream="dcm-agent-responses",
         sequence=DeadLetter.objects.count() + 1,
-        subject="dcm.vm",
+        subject=subject,
         headers={"Nats-Time-Stamp": "2026-11-21T09:30:00+00:00"},
         payload=json.dumps(event).encode(),
         reason="No resource with this id.",

@@ -80,7 +80,7 @@ def test_without_an_agent_nothing_is_stored(api):
     assert problem_of(answer) == (
         503,
         "unavailable",
-        "No agent can take it. Try again later, or use POST /api/v1/resources, which waits.",
+        "No agent offers the service type vm. Try again later, or use POST /api/v1/resources, which waits.",
     )
     assert not ResourceRow.objects.exists()
     assert not OutboxMessage.objects.exists()

@@ -118,7 +118,7 @@ def test_readers_over_http_always_see_one_whole_set():
     together(write, read, read)
 
     assert all(len(numbers) == 1 for numbers in max_parallelisms)
-    assert len(max_parallelisms) > 3
+    assert len(max_parallelisms) > 1
 
 
 def bundle(*documents: Any, manager: str, **query: Any) -> Callable[[], int]:
