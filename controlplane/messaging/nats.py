@@ -58,6 +58,8 @@ class NatsConnection:
         self._link: Link | None = None
         # Of the present connection.
         self._inboxes: dict[ConsumerSpec, Inbox] = {}
+        # The last error of each consumer.
+        self._reported: dict[ConsumerSpec, str] = {}
         self._linked = threading.Event()
         self._closing = False
         # How often a connection was established.
@@ -111,9 +113,16 @@ class NatsConnection:
         try:
             return self._run(self._pull(consumer, limit, seconds), seconds + 3 * _CALL_SECONDS)
         except (NatsUnavailable, NatsRefused) as error:
-            _log.info("nats_fetch_failed", extra={"consumer": consumer.name, "error": str(error)})
+            self._report(consumer, str(error))
             threading.Event().wait(min(seconds, 1.0))
             return []
+
+    def _report(self, consumer: ConsumerSpec, error: str) -> None:
+        """Log what is new: an optional stream may be absent for ever."""
+        if self._reported.get(consumer) != error:
+            self._reported[consumer] = error
+            facts = {"stream": consumer.stream, "consumer": consumer.name, "error": error}
+            _log.info("nats_fetch_failed", extra=facts)
 
     async def _pull(self, consumer: ConsumerSpec, limit: int, seconds: float) -> list[Received]:
         inbox = self._inboxes.get(consumer)
