@@ -98,7 +98,7 @@ class Process:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
-    def wait_for(self, pattern: str, seconds: float = 15) -> None:
+    def wait_for(self, pattern: str, seconds: float = 60) -> None:
         def is_in_output() -> bool:
             if re.search(pattern, self.output):
                 return True
