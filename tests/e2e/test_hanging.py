@@ -59,7 +59,7 @@ def test_whoever_hangs_is_replaced_and_nobody_else(up: Up) -> None:
 
     # One of several workers behind one port: the port still answers, now and then.
     os.kill(victim, signal.SIGSTOP)
-    wait_until_replaced(up, {victim}, count=2, seconds=30)
+    wait_until_replaced(up, {victim}, count=2, seconds=60)
 
     now, left = web_processes(up)
     assert now == main

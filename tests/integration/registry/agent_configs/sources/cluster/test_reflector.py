@@ -258,7 +258,7 @@ def test_a_server_that_is_away_is_told_and_found_again(cluster, follow):
     reflected.watches()
 
     with cluster.down():
-        until(lambda: "cannot be reached" in reflected.troubles)
+        until(lambda: "cannot be reached" in reflected.troubles, 60)
         assert reflected.names == {"first"}
         cluster.apply("acme", "second", "2")
 
@@ -272,7 +272,7 @@ def test_an_answer_that_takes_too_long_is_given_up(cluster, follow):
     # Long enough for an ordinary answer of a busy machine.
     reflected = follow(response_timeout=1.0)
 
-    until(lambda: "cannot be reached" in reflected.troubles)
+    until(lambda: "cannot be reached" in reflected.troubles, 60)
     until(lambda: reflected.names == {"first"}, 60)
 
 
