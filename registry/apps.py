@@ -17,10 +17,10 @@ class RegistryConfig(AppConfig):
         from registry.agent_configs.publishing.hidden_teams import hidden_names
         from registry.agent_configs.reachability.metrics import EndpointCollector
         from registry.agents import event_types as agent_event_types  # noqa: F401
-        from registry.dispatch import event_types as dispatch_event_types  # noqa: F401
+        from registry.dispatch import event_types as dispatch_event_types  # noqa: F401  (registers event types)
         from registry.dispatch.agent_work import resources_of
         from registry.dispatch.metrics import DispatchCollector
-        from registry.dispatch.nats_logins import event_types as nats_login_event_types  # noqa: F401
+        from registry.dispatch.nats_logins import event_types as nats_login_event_types  # noqa: F401  (the same)
         from registry.environments import event_types as environment_event_types  # noqa: F401
         from registry.joining import event_types as joining_event_types  # noqa: F401
         from registry.joining.join_tokens import revoke_join_tokens_of

@@ -17,6 +17,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.db.models.signals import post_migrate
 
+from controlplane.api import throttles
 from controlplane.database import roles
 from controlplane.database.roles import WEB, WORKER
 from controlplane.local import Services
@@ -43,7 +44,9 @@ def services() -> Services:
 
 @pytest.fixture(autouse=True)
 def _empty_cache() -> None:
+    """No test counts the requests of another one, neither in Valkey nor in this process."""
     cache.clear()
+    throttles.start_over()
 
 
 @pytest.fixture

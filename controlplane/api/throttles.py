@@ -88,6 +88,17 @@ class RequestCounter:
                 self._counts[key] = (self._counts.get(key, (0, 0))[0], total)
         return total
 
+    def clear(self) -> None:
+        """Forget this process's counts."""
+        with self._lock:
+            self._counts.clear()
+
+
+def start_over() -> None:
+    """Forget this process's counts of requests and attempts; the shared ones remain."""
+    _requests.clear()
+    attempt_counters.start_over()
+
 
 def seconds_left(now: float) -> int:
     """Return the seconds until the current minute ends, at least 1."""

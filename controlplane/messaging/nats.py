@@ -19,7 +19,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from controlplane.messaging import nats_api as api
-from controlplane.messaging.nats_link import Link, connect, read_answer, server_answers
+from controlplane.messaging.nats_link import Link, cancel_other_tasks, connect, read_answer, server_answers
 from controlplane.messaging.nats_pulling import Inbox, pull
 from controlplane.messaging.nats_types import (
     UNREACHABLE,
@@ -295,10 +295,4 @@ class NatsConnection:
             with contextlib.suppress(Exception):
                 # Sends verdicts that are still in the buffer.
                 await asyncio.wait_for(link.client.close(), _CONNECT_SECONDS)
-        # More than once: the client can lose a cancellation.
-        for _ in range(3):
-            tasks = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in tasks:
-                task.cancel()
-            if tasks:
-                await asyncio.wait(tasks, timeout=1)
+        await cancel_other_tasks()

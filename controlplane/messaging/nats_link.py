@@ -226,6 +226,16 @@ async def _ignore(error: Exception) -> None:
     """Ignore the error, which `connect` raises too; the client's default would also log it."""
 
 
+async def cancel_other_tasks() -> None:
+    """Cancel the other tasks of this loop; more than once, since the client can lose a cancellation."""
+    for _ in range(3):
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=1)
+
+
 def server_answers(url: str, *, timeout: float) -> bool:
     """True if the server accepts a connection and responds within `timeout` seconds."""
     try:

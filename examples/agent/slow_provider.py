@@ -55,7 +55,7 @@ class SlowProvider:
         return Reply(200, order)
 
     def _obey(self, who: str, order: dict[str, Any]) -> Reply | None:
-        """Wait, and return a failure while the order says so."""
+        """Wait, and return a failure as often as the request orders."""
         time.sleep(float(order.get("delay_seconds", 0)))
         with self._lock:
             count = self._failures.get(who, 0)

@@ -29,7 +29,7 @@ class Work:
     """name: of the agent. find_provider: gives the endpoint and the health of a service type, or None.
 
     Requests for one resource are handled one after the other. Each change of the memory is on the disk before
-    anybody is told of it, so that a process that was killed goes on where it was.
+    the answer about it leaves, so that a killed process continues where it stopped.
     """
 
     def __init__(

@@ -88,6 +88,7 @@ class Migration(migrations.Migration):
                 ('deletion_tries', models.IntegerField(db_default=0)),
                 ('deletion_accepted_at', models.DateTimeField(null=True)),
                 ('deletion_held', models.BooleanField(db_default=False)),
+                ('deletion_doubted', models.BooleanField(db_default=False)),
                 ('refusals', models.IntegerField(db_default=0)),
                 ('alarmed', models.BooleanField(db_default=False)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),

@@ -135,6 +135,7 @@ class AssignmentRow(models.Model):
     deletion_tries = models.IntegerField(db_default=0)
     deletion_accepted_at = models.DateTimeField(null=True)
     deletion_held = models.BooleanField(db_default=False)
+    deletion_doubted = models.BooleanField(db_default=False)
     refusals = models.IntegerField(db_default=0)
     alarmed = models.BooleanField(db_default=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -207,7 +208,7 @@ class AgentMessaging(models.Model):
     # Messages that it has not fetched, and those that it has not acknowledged.
     pending_count = models.BigIntegerField(db_default=0)
     unacknowledged_count = models.IntegerField(db_default=0)
-    # Measured, with hysteresis; what the agent says of itself is a hint.
+    # Measured, with hysteresis; the lag that the agent reports is a hint.
     is_congested = models.BooleanField(db_default=False)
     checked_at = models.DateTimeField(null=True)
     # {service type: {"status", "reason", "provider", "until"}}, as the agent reported by `dcm.agents.health`.

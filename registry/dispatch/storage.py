@@ -231,7 +231,7 @@ def _save_row(loaded: Loaded, after: Resource) -> None:
     if state is ResourceState.DELETED and row.deleted_at is None:
         row.deleted_at = loaded.now
     if _visible(row) != shown_before:
-        # Not for a timer that started again: whoever waits for a change would be woken for nothing.
+        # Not for a timer that started again: clients that wait for a change would be woken for nothing.
         row.updated_at, row.version = loaded.now, row.version + 1
     row.save(update_fields=_CHANGING)
 

@@ -69,7 +69,7 @@ class Relay:
 
 
 class World:
-    """Web server, relay, the agent and its provider; and what was said."""
+    """Web server, relay, the agent and its provider, and the recorded messages."""
 
     def __init__(self, environment: dict[str, str], folder: Path) -> None:
         self.folder, self.recording = folder, Recording()
@@ -120,7 +120,7 @@ class World:
     def until(self, condition: Any, seconds: float = 30) -> None:
         until(condition, seconds, self._explain)
 
-    def said(self, resource_id: str) -> list[tuple[str, str]]:
+    def verdicts_of(self, resource_id: str) -> list[tuple[str, str]]:
         rows = TimelineRow.objects.filter(resource=resource_id, what__startswith="dcm.").order_by("id")
         return [(row.what.removeprefix("dcm."), row.verdict) for row in rows]
 
@@ -190,7 +190,7 @@ def _lives_and_is_deleted(world: World) -> None:
     world.delete("lives")
     world.becomes("lives", "deleted")
     assert world.provider.seen("lives") == [("POST", "lives"), ("DELETE", "lives.d1")]
-    assert world.said("lives")[:3] == [
+    assert world.verdicts_of("lives")[:3] == [
         ("request.create", "sent"),
         ("agent.creation-acknowledged", "applied"),
         ("status", "applied"),
@@ -214,7 +214,7 @@ def _is_deleted_while_it_waits(world: World) -> None:
     world.create("both")
     world.becomes("both", "queued")
     world.delete("both")
-    world.until(lambda: ("agent.request-queued", "noted") in world.said("both"))
+    world.until(lambda: ("agent.request-queued", "noted") in world.verdicts_of("both"))
     world.turn("healthy")
     world.becomes("both", "deleted")
     assert world.provider.seen("both") == []
@@ -225,7 +225,7 @@ def _is_cancelled_while_it_waits(world: World) -> None:
     world.create("stopped")
     world.becomes("stopped", "queued")
     world.cancel("stopped")
-    world.until(lambda: ("agent.cancel-acknowledged", "noted") in world.said("stopped"))
+    world.until(lambda: ("agent.cancel-acknowledged", "noted") in world.verdicts_of("stopped"))
     world.turn("healthy")
     # The agent forgets the deletion that it holds together with the creation, and answers neither.
     world.pass_time("stopped")
@@ -240,7 +240,7 @@ def _is_cancelled_too_late(world: World) -> None:
     world.cancel("late")
     world.becomes("late", "cancelled")
     world.provider.delay = 0.0
-    assert ("agent.cancel-rejected", "noted") in world.said("late")
+    assert ("agent.cancel-rejected", "noted") in world.verdicts_of("late")
     assert world.provider.seen("late") == [("POST", "late"), ("DELETE", "late.d1")]
 
 

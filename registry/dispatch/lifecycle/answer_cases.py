@@ -111,6 +111,7 @@ class Case:
             "deletion_tries": 1,
             "deletion_accepted_at": None,
             "deletion_held": False,
+            "deletion_doubted": False,
             "refusals": 0,
             **changes,
         }

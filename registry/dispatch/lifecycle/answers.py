@@ -77,9 +77,10 @@ def _error(case: Case) -> Change:
     state, text = case.assignment.state, case.answer.text or "The agent reported an error."
     if state in (_S.PENDING, _S.QUEUED, _S.PROVISIONING):
         return case.move(_S.FAILED, text)
-    if state is not _S.WITHDRAWN:
-        return case.ignore(f"The attempt is {state} already: {text}")
-    return _refused(case, text)
+    # A deletion that nobody answered for long may be answered now.
+    if state is _S.WITHDRAWN or (state is _S.STUCK and not case.assignment.may_exist):
+        return _refused(case, text)
+    return case.ignore(f"The attempt is {state} already: {text}")
 
 
 def _refused(case: Case, text: str) -> Change:
@@ -92,6 +93,10 @@ def _refused(case: Case, text: str) -> Change:
     was_cancelled = assignment.cancel_answered and not assignment.cancel_rejected
     if not assignment.may_exist and (refusals >= _REFUSALS_OF_NOTHING or was_cancelled):
         return case.close(f"Nothing exists at the agent: {text}", refusals=refusals)
+    if refusals >= MOST_REFUSALS and assignment.deletion_doubted:
+        return case.close(
+            f"The agent deleted it, and refused {refusals} times to do so again: {text}", removed=True
+        )
     if refusals >= MOST_REFUSALS:
         return case.stick(f"The agent refused {refusals} times to delete it: {text}", refusals=refusals)
     return case.note(f"The agent refused {refusals} times to delete it: {text}", refusals=refusals)
@@ -145,6 +150,7 @@ def _deletion_acknowledged(case: Case) -> Change:
         "The agent accepted the deletion.",
         deletion_accepted_at=assignment.deletion_accepted_at or case.now,
         deletion_held=False,
+        deletion_doubted=False,
         refusals=0,
     )
 
@@ -152,17 +158,19 @@ def _deletion_acknowledged(case: Case) -> Change:
 def _deletion_completed(case: Case) -> Change:
     assignment = case.assignment
     was_accepted = assignment.deletion_accepted_at is not None
-    if assignment.state is not _S.WITHDRAWN or was_accepted or not assignment.may_exist:
+    is_certain = was_accepted or not assignment.may_exist or assignment.deletion_doubted
+    if assignment.state is not _S.WITHDRAWN or is_certain:
         return case.close("The agent deleted it.", removed=True)
     # The agent may have dropped a repeated create that it held, together with the deletion (dispatch.md A7).
     epoch = assignment.epoch
     change = case.note(
         "The agent says that nothing is left. Something existed, so the deletion is sent once more.",
-        removed=True,
+        deletion_doubted=True,
         deletion_sent_at=case.now,
         deletion_accepted_at=None,
         deletion_held=False,
         deletion_tries=1,
+        refusals=0,
     )
     entry = Entry(epoch, Command.DELETE.value, Verdict.SENT, "To be sure.")
     return replace(change, commands=((Command.DELETE, epoch),), entries=(*change.entries, entry))

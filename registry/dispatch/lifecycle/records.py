@@ -50,7 +50,8 @@ class Assignment:
     proven: an answer showed that something exists. removed: a later one showed that it no longer does.
     status_at: the provider's time of its last status. cancel_answered: by whatever answer; cancel_rejected:
     the agent had sent the request to its provider. refusals: errors since the deletion. deletion_held: until
-    the provider is healthy. alarmed: of the current wait.
+    the provider is healthy. deletion_doubted: the agent reported a completed deletion, perhaps of a repeated
+    create that it held. alarmed: of the current wait.
     """
 
     epoch: int
@@ -70,6 +71,7 @@ class Assignment:
     deletion_tries: int = 0
     deletion_accepted_at: datetime | None = None
     deletion_held: bool = False
+    deletion_doubted: bool = False
     refusals: int = 0
     alarmed: bool = False
 

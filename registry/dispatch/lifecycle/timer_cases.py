@@ -68,7 +68,7 @@ class Due:
 
     def restart(self, **times: datetime) -> Change:
         """Start the wait again without a try: the agent could not answer."""
-        return Change(self.resource.with_assignment(replace(self.assignment, **times)))  # type: ignore[arg-type]
+        return Change(self.resource.with_assignment(replace(self.assignment, **times)))  # type: ignore[arg-type]  # times by name
 
     def alarm(self, reason: str, *, is_shown: bool = False) -> Change:
         """Tell operators once for each wait. shown: also as the reason of the resource's state."""

@@ -18,7 +18,7 @@ class NatsLogin(models.Model):
     serial = models.UUIDField(default=uuid7)
     digest = models.BinaryField(max_length=32, unique=True)
     hint = models.CharField(max_length=16)
-    # The principal of the agent when it was issued: whoever takes the agent over needs a new password.
+    # The principal of the agent when it was issued: after a take-over, a new password is needed.
     principal_id = models.UUIDField(null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     # When its consumers were last created.

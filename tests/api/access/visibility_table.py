@@ -194,7 +194,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "providers_get": (named("agents/{agent}/providers/{provider}", FLEET, shows=True),),
     "providers_remove": (named("agents/{agent}/providers/{provider}", FLEET),),
     "providers_history": (named("agents/{agent}/providers/{provider}/history", FLEET),),
-    # Resources. Ids are unique: that one is taken is all that may be said of it.
+    # Resources. Ids are unique: a caller may learn that an id is taken, and no more.
     "resources_list": (
         lists("resources", SCOPE_A, SCOPE_B),
         named("resources?project={project}", SCOPE_B, shows=True),

@@ -45,9 +45,8 @@ def resource(state: S, **facts: Any) -> Resource:
 
 
 def withdrawn(**facts: Any) -> Resource:
-    return resource(
-        S.WITHDRAWN, **{"deletion_sent_at": NOW, "deletion_tries": 1, "cancel_sent": True, **facts}
-    )
+    known = {"deletion_sent_at": NOW, "deletion_tries": 1, "cancel_sent": True, **facts}
+    return resource(known.pop("state", S.WITHDRAWN), **known)
 
 
 def after(before: Resource, answer: Answer) -> Change:
@@ -126,7 +125,13 @@ def test_other_late_answers_leave_it_closed(answer: Answer) -> None:
         # The agent may have dropped a repeated create only (A7).
         ({"proven": True}, [DELETED], S.WITHDRAWN),
         ({"proven": True}, [DELETED, DELETED], S.CLOSED),
-        ({"proven": True}, [DELETED, ERROR, ERROR], S.CLOSED),
+        ({"proven": True}, [DELETED, ACCEPTED, ERROR, ERROR], S.WITHDRAWN),
+        ({"proven": True}, [DELETED] + [ERROR] * (MOST_REFUSALS - 1), S.WITHDRAWN),
+        ({"proven": True}, [DELETED] + [ERROR] * MOST_REFUSALS, S.CLOSED),
+        # Answers that come after nobody expected them.
+        ({"state": S.STUCK}, [ERROR], S.STUCK),
+        ({"state": S.STUCK}, [ERROR, ERROR], S.CLOSED),
+        ({"state": S.STUCK, "proven": True}, [ERROR] * MOST_REFUSALS, S.STUCK),
         ({"proven": True}, [DELETED, LIVE, ERROR, ERROR], S.WITHDRAWN),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 from uuid import UUID
@@ -27,6 +28,8 @@ from registry.dispatch.nats_logins.issue import issue_login
 
 T = TypeVar("T")
 ACTOR = Actor(None, "tests")
+# On a busy machine; how long it takes on a quiet one, the nightly lane "nats_logins" shows.
+SECONDS = 30
 REQUESTS = StreamSpec("dcm-agent-requests", ("dcm.agent.>",), "workqueue")
 ANSWERS = StreamSpec("dcm-agent-responses", ("dcm.agents.responses", "dcm.agents.*.responses"), "workqueue")
 
@@ -88,7 +91,7 @@ def in_thread(work: Callable[..., T]) -> Callable[..., Awaitable[T]]:
 
 
 class Connected:
-    """An agent's connection, and what NATS said of it."""
+    """An agent's connection, with the errors that NATS reported."""
 
     def __init__(self, agent_id: UUID) -> None:
         self.agent_id = agent_id
@@ -144,3 +147,11 @@ async def is_admitted(agent: Agent, password: str, url: str = "", user: str = ""
             return bool(connection.client.is_connected)
     except (NatsError, OSError, TimeoutError, nats.errors.NoServersError):
         return False
+
+
+async def admitted_in_the_end(agent: Agent, password: str) -> None:
+    """Log in as an agent does: again and again, until NATS accepts it."""
+    deadline = time.monotonic() + SECONDS
+    while not await is_admitted(agent, password):
+        assert time.monotonic() < deadline, "NATS never accepted the login."
+        await asyncio.sleep(0.1)

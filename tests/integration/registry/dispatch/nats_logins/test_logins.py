@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -25,7 +24,9 @@ from tests.integration.registry.dispatch.nats_logins.desk import (
     ACTOR,
     ANSWERS,
     REQUESTS,
+    SECONDS,
     Connected,
+    admitted_in_the_end,
     connected,
     in_thread,
     is_admitted,
@@ -35,7 +36,6 @@ from tests.integration.registry.dispatch.nats_logins.desk import (
 )
 from tests.support.waiting import until
 
-SECONDS = 5
 committed = pytest.mark.django_db(transaction=True)
 
 
@@ -77,9 +77,7 @@ def test_an_agent_is_approved_fetches_and_answers(desk: NatsConnection) -> None:
     password = password_of(agent)
     assert not asyncio.run(is_admitted(agent, password))
     lifecycle.approve(agent.id, actor=ACTOR)
-    began = time.monotonic()
-    assert asyncio.run(is_admitted(agent, password))
-    assert time.monotonic() - began < SECONDS
+    asyncio.run(admitted_in_the_end(agent, password))
 
 
 @committed
@@ -127,7 +125,7 @@ ENDINGS: dict[str, Callable[[Agent], Any]] = {
 
 
 @committed
-def test_connections_end_within_five_seconds(desk: NatsConnection) -> None:
+def test_connections_end_with_the_right_to_them(desk: NatsConnection) -> None:
     agents, passwords = {}, {}
     for name in (*ENDINGS, "untouched"):
         principal = principals.create_principal(f"agent.{name}", kind=PrincipalKind.AGENT, actor=ACTOR)

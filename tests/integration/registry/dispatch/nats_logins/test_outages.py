@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from contextlib import ExitStack
 
 import psycopg
@@ -17,8 +16,10 @@ from registry.dispatch.nats_logins.models import NatsSession
 from tests.integration.registry.dispatch.nats_logins.desk import (
     ACTOR,
     REQUESTS,
+    SECONDS,
     Connected,
     address,
+    admitted_in_the_end,
     in_thread,
     is_admitted,
     make_agent,
@@ -26,8 +27,6 @@ from tests.integration.registry.dispatch.nats_logins.desk import (
     running_desk,
 )
 from tests.support.waiting import until
-
-SECONDS = 5
 
 
 class PostgresAway:
@@ -74,10 +73,8 @@ def test_connections_outlive_the_control_plane_and_logins_wait_for_it() -> None:
         await mine.client.flush()
         assert not await is_admitted(agent, password)
         with running_desk():
-            began = time.monotonic()
-            assert await is_admitted(agent, password)
+            await admitted_in_the_end(agent, password)
             await asyncio.wait_for(other.ended.wait(), SECONDS)
-            assert time.monotonic() - began < SECONDS
             assert not mine.ended.is_set()
             await mine.client.close()
 
@@ -93,7 +90,5 @@ def test_a_login_is_refused_while_postgres_is_away_and_accepted_afterwards() -> 
         nats.ensure_stream(REQUESTS)
         assert asyncio.run(is_admitted(agent, password))
         with PostgresAway():
-            began = time.monotonic()
             assert not asyncio.run(is_admitted(agent, password))
-            assert time.monotonic() - began < SECONDS
         until(lambda: asyncio.run(is_admitted(agent, password)), SECONDS)
