@@ -1,4 +1,4 @@
-"""How soon an approved agent can connect to NATS, and how soon a revoked one is disconnected (`-s` prints it)."""
+"""How soon NATS admits an approved agent, and disconnects a revoked one; `-s` prints it."""
 
 from __future__ import annotations
 
