@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
+from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
@@ -60,6 +61,14 @@ def settle(letter: DeadLetter, state: LetterState) -> None:
 
 def open_letters() -> QuerySet[DeadLetter]:
     return DeadLetter.objects.filter(state=LetterState.OPEN.value)
+
+
+def delete_old(limit: int) -> int:
+    """Delete dead letters past their retention; return how many."""
+    age = timedelta(days=settings.DEAD_LETTER_DAYS)
+    old = DeadLetter.objects.filter(at__lt=Now() - age).order_by("at")
+    deleted, _ = DeadLetter.objects.filter(id__in=list(old.values_list("id", flat=True)[:limit])).delete()
+    return deleted
 
 
 def _insert(message: Undelivered, stream_created_at: datetime | None) -> DeadLetter | None:

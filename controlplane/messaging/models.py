@@ -97,7 +97,7 @@ class DeadLetter(models.Model):
     # The resource that the message names, and the team that owns it; empty and NULL if unknown.
     resource_id = models.CharField(max_length=63, db_default="")
     team_id = models.UUIDField(null=True)
-    at = models.DateTimeField(db_default=Now())
+    at = models.DateTimeField(db_default=Now(), db_index=True)
     # "open", "replayed" or "discarded".
     state = models.CharField(max_length=16, db_default="open")
     settled_at = models.DateTimeField(null=True)

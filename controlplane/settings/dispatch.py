@@ -4,6 +4,7 @@ from controlplane.settings import environment as env
 from registry.dispatch.lifecycle.service_types import parse_profiles
 
 __all__ = [
+    "DEAD_LETTER_DAYS",
     "DISPATCH_DELETION_ALARM_SECONDS",
     "DISPATCH_DELETION_SECONDS",
     "DISPATCH_DELETION_TRIES",
@@ -75,6 +76,12 @@ DISPATCH_TOMBSTONE_DAYS = env.integer(
     minimum=1,
     meaning="Days for which the record of a deleted resource can be read; then it is removed.",
 )
+DEAD_LETTER_DAYS = env.integer(
+    "DEAD_LETTER_DAYS",
+    default=90,
+    minimum=1,
+    meaning="Days for which a dead letter is kept; then it is removed, even if nobody has settled it.",
+)
 DISPATCH_SERVICE_TYPES = env.parsed(
     "DISPATCH_SERVICE_TYPES",
     parse_profiles,
@@ -101,6 +108,7 @@ DISPATCH_STATUS_KEPT_SECONDS = env.integer(
     "DISPATCH_STATUS_KEPT_SECONDS",
     default=3 * 86400,
     minimum=60,
+    maximum=14 * 86400,
     meaning="Seconds for which NATS keeps the statuses of providers, and its own advisories. At most 14 days:"
     " after that time, a repeated message would not be recognized.",
 )

@@ -38,11 +38,15 @@ def text(name: str, *, default: str | None, meaning: str) -> str:
     return _read(name, str, default, meaning)
 
 
-def integer(name: str, *, default: int | None, meaning: str, minimum: int = 0) -> int:
+def integer(
+    name: str, *, default: int | None, meaning: str, minimum: int = 0, maximum: int | None = None
+) -> int:
     def parse(raw: str) -> int:
         number = int(raw)
         if number < minimum:
             raise ValueError(f"must be at least {minimum}")
+        if maximum is not None and number > maximum:
+            raise ValueError(f"must be at most {maximum}")
         return number
 
     return _read(name, parse, None if default is None else str(default), meaning)

@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                 ('deliveries', models.IntegerField(db_default=0)),
                 ('resource_id', models.CharField(db_default='', max_length=63)),
                 ('team_id', models.UUIDField(null=True)),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), db_index=True)),
                 ('state', models.CharField(db_default='open', max_length=16)),
                 ('settled_at', models.DateTimeField(null=True)),
             ],

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
-from controlplane.messaging import inbox, outbox
+from controlplane.messaging import dead_letters, inbox, outbox
 from registry.dispatch.lifecycle.states import SETTLED
 from registry.dispatch.models import AssignmentRow, ResourceRow, TimelineRow
 
@@ -19,7 +19,7 @@ _BATCH, _BATCHES = 500, 20
 def delete_old() -> int:
     """Delete what is past its retention; return how many rows. What is left is deleted by the next run."""
     deleted = 0
-    for delete_batch in (_delete_resources, outbox.delete_old, inbox.delete_old):
+    for delete_batch in (_delete_resources, outbox.delete_old, inbox.delete_old, dead_letters.delete_old):
         for _ in range(_BATCHES):
             count = delete_batch(_BATCH)
             deleted += count

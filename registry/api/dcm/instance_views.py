@@ -23,7 +23,12 @@ from controlplane.identity.roles import Action
 from controlplane.ids import uuid7
 from controlplane.scopes import Scope
 from registry.api.dcm.base import DcmView, page_size, page_token, parse_known, problem, read_page_token
-from registry.api.dispatch.resource_schemas import ID_PATTERN, SpecField
+from registry.api.dispatch.resource_schemas import (
+    ID_PATTERN,
+    SERVICE_TYPE_MESSAGE,
+    SERVICE_TYPE_PATTERN,
+    SpecField,
+)
 from registry.dispatch.lifecycle.states import ResourceState
 from registry.dispatch.models import ResourceRow
 from registry.dispatch.resources.owners import choose_owner
@@ -133,8 +138,8 @@ def _create_at_once(resource: ResourceRequest, actor: Actor) -> ResourceRow:
 
 def _service_type(body: dict[str, Any]) -> str:
     in_spec = body["spec"].get("service_type", body.get("service_type"))
-    if not isinstance(in_spec, str) or not in_spec.strip() or len(in_spec) > 63:
-        message = "spec.service_type is required: a text of at most 63 characters."
+    if not isinstance(in_spec, str) or not re.match(SERVICE_TYPE_PATTERN, in_spec):
+        message = f"spec.service_type is required. {SERVICE_TYPE_MESSAGE}"
         raise InvalidRequest(message, errors=[FieldError("/spec/service_type", "required", message)])
     if body.get("service_type", in_spec) != in_spec:
         message = "service_type and spec.service_type differ. Send one of them."

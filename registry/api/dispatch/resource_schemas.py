@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from django.core.validators import RegexValidator
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -25,6 +26,11 @@ GOALS = [(goal.value, goal.value) for goal in Goal]
 MAX_SPEC_BYTES = 256 * 1024
 _MAX_WAIT_SECONDS = 60
 ID_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+# It is part of the subject of its statuses in NATS, where a dot separates, and * and > match anything.
+SERVICE_TYPE_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?$"
+SERVICE_TYPE_MESSAGE = (
+    "A service type must have 1 to 63 letters, digits, _ and -, and must not begin or end with _ or -."
+)
 _ID_MESSAGE = "An id must have 1 to 63 characters of a-z, 0-9 and -, and must not begin or end with -."
 
 
@@ -69,7 +75,9 @@ class ResourceRequestWrite(ScopeWrite):
     """A request of a resource, without its spec."""
 
     service_type = Text(
-        max_length=63, trim_whitespace=True, help_text="What to create, such as vm or container."
+        trim_whitespace=True,
+        validators=[RegexValidator(SERVICE_TYPE_PATTERN, SERVICE_TYPE_MESSAGE)],
+        help_text="What to create, such as vm or container.",
     )
     team = Text(
         max_length=63,

@@ -141,8 +141,10 @@ class Resource:
         return next((attempt for attempt in reversed(self.assignments) if attempt.agent.id == agent.id), None)
 
     def sealed(self) -> Resource:
-        """Make the end final: what appears later is deleted without changing it."""
-        return replace(self, deleted=self.state is ResourceState.DELETED)
+        """Make the end final: what appears later is deleted without changing it, and nothing has a status."""
+        if self.state is not ResourceState.DELETED:
+            return replace(self, deleted=False)
+        return replace(self, deleted=True, status="")
 
     def with_assignment(self, changed: Assignment) -> Resource:
         """Replace the assignment of the same epoch, or add it."""

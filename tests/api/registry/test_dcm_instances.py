@@ -12,6 +12,7 @@ from controlplane.identity.roles import Role
 from controlplane.messaging.envelope import Envelope
 from controlplane.messaging.models import OutboxMessage
 from controlplane.scopes import Scope
+from registry.api.dispatch.resource_schemas import SERVICE_TYPE_MESSAGE
 from registry.dispatch.inbound.receiving import Sender, receive_message
 from registry.dispatch.models import ResourceRow
 from tests.support.api_client import AGENT, Api, make_project, token_for
@@ -120,7 +121,7 @@ def test_a_list_has_filters_and_pages(api, agent):
 
 
 BAD_ID = "An id must have 1 to 63 characters of a-z, 0-9 and -, and must not begin or end with -."
-NO_TYPE = "spec.service_type is required: a text of at most 63 characters."
+NO_TYPE = f"spec.service_type is required. {SERVICE_TYPE_MESSAGE}"
 
 
 @pytest.mark.parametrize(
@@ -135,6 +136,7 @@ NO_TYPE = "spec.service_type is required: a text of at most 63 characters."
         ("POST", "", {"spec": "x"}, "/spec: This must be an object."),
         ("POST", "", {"spec": {}}, NO_TYPE),
         ("POST", "", {"spec": {"service_type": 7}}, NO_TYPE),
+        ("POST", "", {"spec": {"service_type": "a.>"}}, NO_TYPE),
         (
             "POST",
             "",

@@ -10,6 +10,7 @@ from controlplane.access.models import AuditRecord
 from controlplane.messaging.envelope import Envelope
 from controlplane.messaging.models import OutboxMessage
 from controlplane.scopes import Scope
+from registry.api.dispatch.resource_schemas import SERVICE_TYPE_MESSAGE
 from registry.dispatch.inbound.receiving import Sender, receive_message
 from registry.dispatch.lifecycle.answers import MOST_REFUSALS
 from registry.dispatch.models import AssignmentRow, ResourceRow
@@ -95,7 +96,8 @@ def test_its_life_is_seen_at_every_step(api, agent):
     assert api.delete("resources/web").json()["version"] == deleted.json()["version"]
     answer_of(agent, "deletion-acknowledged", "web", status="DELETING")
     report("web", "DELETED")
-    assert api.get("resources/web").json()["state"] == "deleted"
+    ended = api.get("resources/web").json()
+    assert (ended["state"], ended["status"]) == ("deleted", "")
     assert api.delete("resources/web").status_code == 202
     assert AuditRecord.objects.get(action="resource.deletion_requested").reason == "No longer needed"
 
@@ -239,7 +241,14 @@ def test_an_id_is_like_those_of_providers(api, resource_id):
             "elsewhere, and put its address into the spec.",
         ),
         ({"service_type": ""}, "/service_type", "This field may not be blank."),
-        ({"service_type": "x" * 64}, "/service_type", "Ensure this field has no more than 63 characters."),
+        *(
+            (
+                {"service_type": name},
+                "/service_type",
+                SERVICE_TYPE_MESSAGE,
+            )
+            for name in ("x" * 64, "a.b", "../..", "a>", "a*", "-a", "a b")
+        ),
         ({"specs": {}}, "/specs", "Unknown name 'specs'. Did you mean 'spec'?"),
         ({"labels": {"a b": "c"}}, "/labels/a b", "'a b'='c' is not a valid Kubernetes label."),
         (

@@ -12,7 +12,7 @@ from controlplane.access.team_models import Team
 from controlplane.access.teams.teams import delete_team
 from controlplane.errors import Conflict, InvalidRequest, StillInUse
 from controlplane.events.models import Event
-from controlplane.messaging.models import InboxEntry, OutboxMessage
+from controlplane.messaging.models import DeadLetter, InboxEntry, OutboxMessage
 from registry import lifecycle
 from registry.agents.models import Agent, Lease
 from registry.dispatch import retention
@@ -182,7 +182,11 @@ def test_old_records_are_deleted_and_young_ones_kept(agent: Agent, settings: obj
         0,
     )
     AssignmentRow.objects.update(state="closed")
+    DeadLetter.objects.create(stream="s", sequence=1, subject="a", payload=b"")
+    DeadLetter.objects.create(stream="s", sequence=2, subject="b", payload=b"")
+    DeadLetter.objects.filter(subject="a").update(at=Now() - timedelta(days=91))
     retention.delete_old()
+    assert list(DeadLetter.objects.values_list("subject", flat=True)) == ["b"]
     assert [model.objects.count() for model in (ResourceRow, AssignmentRow, TimelineRow)] == [0, 0, 0]
 
 
