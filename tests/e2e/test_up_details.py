@@ -27,15 +27,8 @@ READY = "Ctrl-C stops everything."
 
 
 @pytest.fixture(scope="module")
-def bytecode(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Shared by all of these, as it is between the starts of an operator."""
-    folder = tmp_path_factory.mktemp("bytecode")
-    return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder)}
-
-
-@pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory, bytecode: dict[str, str]) -> Iterator[Up]:
-    running = Up(tmp_path_factory.mktemp("up") / "data", **bytecode)
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    running = Up(tmp_path_factory.mktemp("up") / "data")
     try:
         running.wait_for(READY)
         yield running
@@ -127,12 +120,10 @@ def test_manage_py_in_another_window_meets_the_same_services(up: Up) -> None:
 
 
 def test_a_start_on_another_folder_does_not_borrow_the_services_of_a_running_one(
-    up: Up, tmp_path_factory: pytest.TempPathFactory, bytecode: dict[str, str]
+    up: Up, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     # settings/dev.py has read the first one's notes when the second looks at its environment.
-    second = Up(
-        tmp_path_factory.mktemp("second") / "data", "--no-demo", DATA_DIR=str(up.data_dir), **bytecode
-    )
+    second = Up(tmp_path_factory.mktemp("second") / "data", "--no-demo", DATA_DIR=str(up.data_dir))
     second.wait_for("Starting postgres, valkey, nats ...")
 
     second.stop(signal.SIGTERM)
@@ -165,14 +156,14 @@ def test_whoever_is_killed_comes_back_and_everybody_finds_it_again(up: Up, name:
 
 
 def test_the_notes_of_a_killed_start_do_not_mislead_the_next(
-    tmp_path_factory: pytest.TempPathFactory, bytecode: dict[str, str]
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("killed") / "data"
-    first = Up(folder, "--no-demo", **bytecode)
+    first = Up(folder, "--no-demo")
     first.wait_for("Starting web")
     first.stop(signal.SIGKILL)
 
-    second = Up(folder, "--no-demo", DATA_DIR=str(folder), port=first.port, **bytecode)
+    second = Up(folder, "--no-demo", DATA_DIR=str(folder), port=first.port)
     second.wait_for(READY)
 
     assert "Using the external service" not in second.output
@@ -188,9 +179,9 @@ def test_the_notes_of_a_killed_start_do_not_mislead_the_next(
 
 @pytest.mark.parametrize("moment", ["Starting postgres", "Starting web"])
 def test_a_stop_at_any_moment_of_a_start_leaves_nobody_behind(
-    tmp_path_factory: pytest.TempPathFactory, bytecode: dict[str, str], moment: str
+    tmp_path_factory: pytest.TempPathFactory, moment: str
 ) -> None:
-    starting = Up(tmp_path_factory.mktemp("stopped") / "data", "--no-demo", **bytecode)
+    starting = Up(tmp_path_factory.mktemp("stopped") / "data", "--no-demo")
     starting.wait_for(moment)
     time.sleep(0.2)
 
@@ -202,10 +193,10 @@ def test_a_stop_at_any_moment_of_a_start_leaves_nobody_behind(
 
 
 def test_a_queue_of_your_own_that_does_not_answer_is_named_before_anything_starts(
-    tmp_path_factory: pytest.TempPathFactory, bytecode: dict[str, str]
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     url = f"redis://:secret@127.0.0.1:{free_port()}/0"
-    starting = Up(tmp_path_factory.mktemp("given") / "data", REDIS_URL=url, **bytecode)
+    starting = Up(tmp_path_factory.mktemp("given") / "data", REDIS_URL=url)
 
     assert starting.process.wait(20) == 1
     assert "REDIS_URL is set, but the service at redis://:***@127.0.0.1" in starting.output
@@ -213,23 +204,19 @@ def test_a_queue_of_your_own_that_does_not_answer_is_named_before_anything_start
     assert not (starting.data_dir / "postgres").exists()
 
 
-def test_a_port_of_nats_that_is_taken_is_a_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, bytecode: dict[str, str]
-) -> None:
+def test_a_port_of_nats_that_is_taken_is_a_clear_error(tmp_path_factory: pytest.TempPathFactory) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         folder = tmp_path_factory.mktemp("taken") / "data"
-        starting = Up(folder, "--no-demo", "--nats-port", str(port), **bytecode)
+        starting = Up(folder, "--no-demo", "--nats-port", str(port))
         starting.process.wait(30)
     assert (
         f"Port {port} is already in use. Choose another port: make up NATS_PORT={port + 1}" in starting.output
     )
 
 
-def test_a_port_that_is_no_port_is_a_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, bytecode: dict[str, str]
-) -> None:
-    starting = Up(tmp_path_factory.mktemp("port") / "data", port=70000, **bytecode)
+def test_a_port_that_is_no_port_is_a_clear_error(tmp_path_factory: pytest.TempPathFactory) -> None:
+    starting = Up(tmp_path_factory.mktemp("port") / "data", port=70000)
 
     assert starting.process.wait(20) != 0
     assert "'70000' is not a port" in starting.output

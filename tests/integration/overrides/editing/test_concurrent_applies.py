@@ -308,7 +308,9 @@ def test_one_key_sent_twice_at_once_has_one_effect():
     statuses = {answer.status_code for answer in answers}
     assert 200 in statuses
     assert statuses <= {200, 409}
-    assert len({answer.content for answer in answers if answer.status_code == 200}) == 1
+    # A replayed response has the same members, in whatever order Postgres stores them.
+    first, *others = [answer.json() for answer in answers if answer.status_code == 200]
+    assert all(other == first for other in others)
     assert Revision.objects.count() == 1
 
 
