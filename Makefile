@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats bench-dispatch clean
+.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats bench-dispatch bench-resources clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -108,6 +108,9 @@ bench-agent-configs: .venv/.dev ## Benchmark agent configurations (BENCH_ARGS="-
 
 bench-dispatch: .venv/.dev ## Benchmark messages to agents over NATS (BENCH_ARGS="--messages 5000 --write")
 	@exec $(BIN)/python -m benchmarks.dispatch $(BENCH_ARGS)
+
+bench-resources: .venv/.dev ## Request thousands of resources of played agents (BENCH_ARGS="--requests 1000 --write")
+	@exec $(BIN)/python -m benchmarks.resource_requests $(BENCH_ARGS)
 
 lock: $(UV) .venv/.created ## Update requirements/ to the newest allowed versions, with hashes
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt

@@ -18,7 +18,8 @@ from nats.js.api import AckPolicy, ConsumerConfig
 from nats.js.client import JetStreamContext
 
 STREAM = "dcm-agent-requests"
-_FETCH, _FETCH_SECONDS = 100, 5.0
+# One message at a time: the client waits until a larger batch is full, or its time is over.
+_FETCH_SECONDS = 30.0
 
 
 class Part(Enum):
@@ -90,7 +91,7 @@ class Cast:
         pull = await self._stream.pull_subscribe_bind(consumer=durable, stream=STREAM)
         while True:
             with contextlib.suppress(nats.errors.TimeoutError):
-                for message in await pull.fetch(_FETCH, timeout=_FETCH_SECONDS):
+                for message in await pull.fetch(1, timeout=_FETCH_SECONDS):
                     await self._handle(agent, message)
 
     async def _handle(self, agent: PlayedAgent, message: Msg) -> None:
@@ -140,7 +141,11 @@ def _good(request: str) -> Replies:
         case "cancel":
             return [("dcm.agent.cancel-acknowledged", {})]
         case _:
-            return [("dcm.agent.deletion-acknowledged", {"status": "DELETED"})]
+            gone = {"status": "DELETED", "message": "Played."}
+            return [
+                ("dcm.agent.deletion-acknowledged", {"status": "DELETING"}),
+                ("dcm.status.container", gone),
+            ]
 
 
 def _failing(request: str) -> Replies:

@@ -39,6 +39,7 @@ class Stage:
     services: Services
     folder: Path
     environment: dict[str, str]
+    processors: tuple[int, ...]
     servers: dict[str, Server] = field(default_factory=dict)
 
     @property
@@ -57,7 +58,7 @@ class Stage:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        os.sched_setaffinity(process.pid, SERVER_CPUS)
+        os.sched_setaffinity(process.pid, self.processors)
         self.servers[name] = Server(name, port, process)
         self._wait_for(self.servers[name])
         return self.servers[name]
@@ -95,12 +96,19 @@ class Stage:
 
 
 @contextmanager
-def stage(extra: Mapping[str, str] | None = None) -> Iterator[Stage]:
-    """Everything in a temporary folder that is removed at the end; nothing of an installation is touched."""
+def stage(
+    extra: Mapping[str, str] | None = None, *, processors: tuple[int, ...] = SERVER_CPUS
+) -> Iterator[Stage]:
+    """Everything in a temporary folder that is removed at the end; nothing of an installation is touched.
+
+    processors: those of the servers; the rest is for the client.
+    """
+    # Without this, a benchmark that is ended from outside would leave its servers behind.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     folder = Path(tempfile.mkdtemp(prefix="cp-bench-"))
-    os.sched_setaffinity(0, SERVER_CPUS)
+    os.sched_setaffinity(0, processors)
     services = start_services(folder, durable=True)
-    running = Stage(services, folder, _environment(services, folder, extra or {}))
+    running = Stage(services, folder, _environment(services, folder, extra or {}), processors)
     try:
         running.manage("migrate", "--verbosity", "0")
         yield running
