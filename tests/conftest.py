@@ -15,7 +15,6 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
-from django.db.models.signals import post_migrate
 
 from controlplane.api import throttles
 from controlplane.database import roles
@@ -23,6 +22,7 @@ from controlplane.database.roles import WEB, WORKER
 from controlplane.local import Services
 from controlplane.local.programs import Program, free_port, start, stop_all, tail
 from tests.support.api_client import Api, token_for
+from tests.support.emptying import empty_quickly
 from tests.support.identity_provider import IdentityProvider
 from tests.support.paths import ROOT
 from tests.support.properties import load_profile
@@ -64,43 +64,17 @@ def identity_provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iden
 
 
 @pytest.fixture(scope="session")
-def _rows_survive_flush() -> None:
-    """A transactional test truncates every table: put back what migrations had put in."""
-
-    def restore(sender: Any, **kwargs: Any) -> None:
-        if sender.label == "registry":
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    "INSERT INTO access_organisation (id, slug, title, version)"
-                    " VALUES ('00000000-0000-7000-8000-000000000001', 'default', '', 1)"
-                    " ON CONFLICT DO NOTHING;"
-                    "INSERT INTO events_numbering VALUES (1, 0) ON CONFLICT DO NOTHING;"
-                    "INSERT INTO overrides_revisioncounter VALUES (1, 0) ON CONFLICT DO NOTHING;"
-                    "INSERT INTO overrides_sourcestate"
-                    " (id, state, digest, confirmed_digest, report, revision)"
-                    " VALUES (1, 'database', '', '', '{}', 0) ON CONFLICT DO NOTHING;"
-                    "INSERT INTO registry_agentconfigfolder"
-                    " (id, is_synced, digest, confirmed_digest, problems)"
-                    " VALUES (1, true, '', '', '[]') ON CONFLICT DO NOTHING;"
-                    "INSERT INTO registry_agentconfigcluster"
-                    " (id, is_synced, digest, confirmed_digest, problems, watcher, counts)"
-                    " VALUES (1, true, '', '', '[]', '', '{}') ON CONFLICT DO NOTHING;"
-                    "INSERT INTO registry_sweeprecord (id) VALUES (1) ON CONFLICT DO NOTHING;"
-                    "INSERT INTO overrides_domain (id, name) VALUES ('development', 'development'),"
-                    "('staging', 'staging'), ('production', 'production') ON CONFLICT DO NOTHING;"
-                )
-
-    post_migrate.connect(restore, weak=False, dispatch_uid="tests.restore")
+def django_db_modify_db_settings() -> None:
+    """An emptying that meets a task of the running worker is not the one that has to give way."""
+    options = connection.settings_dict["OPTIONS"]
+    options["options"] = f"{options.get('options', '')} -c deadlock_timeout=20s"
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(_rows_survive_flush: None) -> None:
-    """Hooks the above in before the first test uses the database.
-
-    A flush that meets a task of the running worker is not the one that has to give way.
-    """
-    options = connection.settings_dict["OPTIONS"]
-    options["options"] = f"{options.get('options', '')} -c deadlock_timeout=20s"
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    """Transactional tests leave what the migrations put in."""
+    with django_db_blocker.unblock():
+        empty_quickly()
 
 
 def as_application(environment: dict[str, str], name: str) -> dict[str, str]:
