@@ -1,7 +1,7 @@
 """After a test that commits, put the database back as the migrations left it.
 
-Django truncates all of some eighty tables each time, which takes Postgres half a second: each gets new files. A
-test leaves rows in a few. These are deleted without triggers, under the same locks as a TRUNCATE takes: what
+Django truncates all of some eighty tables each time, which takes Postgres half a second: each gets new files.
+A test leaves rows in a few. These are deleted without triggers, under the locks that a TRUNCATE takes: what
 transactions of other processes still write is waited for, and deleted.
 """
 
@@ -50,7 +50,7 @@ class Emptying:
             *_rows_of(names),
         ]
 
-    def __call__(self, test_case: Any) -> None:
+    def run(self) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
             # Without parameters, all of them are one message.
             cursor.execute("\n".join(self._statements))
@@ -72,4 +72,8 @@ def _rows_of(tables: list[str]) -> list[str]:
 def empty_quickly() -> None:
     """From now on transactional tests leave the rows that are there now. Call it after the migrations."""
     emptying = Emptying()
-    TransactionTestCase._fixture_teardown = lambda self: emptying(self)  # type: ignore[method-assign]
+
+    def tear_down(test_case: Any) -> None:
+        emptying.run()
+
+    TransactionTestCase._fixture_teardown = tear_down  # type: ignore[attr-defined]
