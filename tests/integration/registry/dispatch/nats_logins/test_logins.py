@@ -224,6 +224,8 @@ def test_responses_cannot_be_pointed_at_what_is_not_the_agents(desk: NatsConnect
     desk.publish([ToPublish("dcm.agent.beta", b"not for alpha", "b1")], timeout=5)
     asyncio.run(work())
 
+    # NATS stores what was published some time after it has read it.
+    until(lambda: desk.ensure_stream(ANSWERS).last_sequence > len(targets))
     facts = desk.ensure_stream(ANSWERS)
     stored = [desk.message(ANSWERS.name, number) for number in range(1, facts.last_sequence + 1)]
     senders = [(message.subject, message.body) for message in stored if message]
