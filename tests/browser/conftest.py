@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,10 @@ from tests.support.api_client import ACTOR
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 IN_THE_DOCS = {"width": 1280, "height": 700}
+SIZES = {"wide": WIDE, "narrow": NARROW}
+EVERY_WAY = tuple(itertools.product(("light", "dark"), SIZES))
+# One page of each kind: notices and charts, a table, a form, one object with its history, a list in pieces.
+ALSO_DARK_AND_NARROW = {"dashboard", "effective", "edit", "agent", "resources", "login-choice"}
 
 
 def _chromium() -> str:
@@ -37,12 +43,9 @@ def _chromium() -> str:
     pytest.skip(why)
 
 
-@pytest.fixture(scope="package")
-def chromium() -> Iterator[Browser]:
-    """One browser for all tests of this package, and for no other.
-
-    Playwright keeps an event loop running in this thread as long as it lives.
-    """
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """Playwright keeps an event loop running in this thread as long as it lives."""
     path = _chromium()
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     try:
@@ -54,6 +57,19 @@ def chromium() -> Iterator[Browser]:
             browser.close()
     finally:
         os.environ.pop("DJANGO_ALLOW_ASYNC_UNSAFE", None)
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests of this package, and for no other."""
+    with running_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def every_way() -> bool:
+    """Whether each page is looked at in both themes and widths: only in the nightly lane `every_page`."""
+    return False
 
 
 @pytest.fixture
@@ -97,28 +113,58 @@ def log_in(context: BrowserContext, live: System, person: Principal) -> None:
     )
 
 
+Look = Callable[[str, str], None]
+LookAround = Callable[[Page, str], None]
+
+
 @pytest.fixture
-def look(page: Page, tmp_path: Path) -> Callable[[str, str], None]:
-    """Look at an address in both themes, wide and narrow: nothing that hinders people, and a picture."""
+def look_around(every_way: bool, tmp_path: Path) -> LookAround:
+    """Look at the page that is open: nothing hinders people, and it fits. A picture of each way at night.
+
+    Every page in light and wide, and some in dark and narrow; all must fit in narrow.
+    """
+
+    def run(page: Page, name: str) -> None:
+        for theme, width in EVERY_WAY if every_way else _ways_of(name):
+            _show(page, theme, width)
+            assert hindrances(page) == [], f"{name} {theme} {width}"
+            assert _fits(page), f"{name} {theme} {width}"
+            if every_way:
+                page.screenshot(path=tmp_path / f"{name}-{theme}-{width}.png")
+        _show(page, "light", "narrow")
+        assert _fits(page), f"{name} narrow"
+        _show(page, "light", "wide")
+
+    return run
+
+
+@pytest.fixture
+def look(page: Page, look_around: LookAround) -> Look:
+    """Look around at an address, and take the picture for the guides if one is wanted."""
     folder_name = os.environ.get("SCREENSHOTS", "")
 
     def run(name: str, address: str) -> None:
         page.set_viewport_size(WIDE)
         page.goto(address)
-        for theme in ("light", "dark"):
-            # As the switch does it, without its click: the narrow header has none.
-            page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-            for width, size in (("wide", WIDE), ("narrow", NARROW)):
-                page.set_viewport_size(size)
-                assert hindrances(page) == [], f"{address} {theme} {width}"
-                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
-                    f"{address} {width}"
-                )
-                page.screenshot(path=tmp_path / f"{name}-{theme}-{width}.png")
+        look_around(page, name)
         if folder_name:
             _picture(page, Path(folder_name) / f"{name}.png")
 
     return run
+
+
+def _ways_of(name: str) -> list[tuple[str, str]]:
+    return [("light", "wide"), *([("dark", "narrow")] if name in ALSO_DARK_AND_NARROW else [])]
+
+
+def _show(page: Page, theme: str, width: str) -> None:
+    # As the switch does it, without its click: the narrow header has none.
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    page.set_viewport_size(SIZES[width])
+
+
+def _fits(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
 def _picture(page: Page, path: Path) -> None:
@@ -130,7 +176,8 @@ def _picture(page: Page, path: Path) -> None:
 
 def hindrances(page: Page) -> list[str]:
     """What axe finds serious or critical."""
-    violations = Axe().run(page).response["violations"]
+    page.evaluate(Axe().axe_script)
+    violations = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
     return [
         f"{violation['id']}: {node['target']} {node['failureSummary']}"
         for violation in violations

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from playwright.sync_api import Page, expect
 
 from controlplane.access import principals, role_bindings
@@ -13,6 +11,7 @@ from controlplane.access.teams.memberships import add_member
 from controlplane.access.teams.teams import create_team
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
+from tests.browser.conftest import Look
 from tests.support.api_client import ACTOR, make_principal
 
 # name of the picture, address
@@ -42,7 +41,7 @@ def make_teams() -> None:
     role_bindings.bind_role(ada, Role.ADMIN, Scope(), actor=ACTOR, terms=terms)
 
 
-def test_every_page_about_access_hinders_nobody(page: Page, look: Callable[[str, str], None]) -> None:
+def test_every_page_about_access_hinders_nobody(page: Page, look: Look) -> None:
     make_teams()
     for name, address in PAGES.items():
         look(name, address)

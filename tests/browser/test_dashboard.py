@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
 from datetime import timedelta
 
 from django.db import transaction
@@ -20,7 +19,7 @@ from registry.agents.states import State
 from registry.agents.transitions import move
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
-from tests.browser.conftest import WIDE, log_in
+from tests.browser.conftest import WIDE, Look, log_in
 from tests.browser.test_fleet import publish
 from tests.conftest import System
 from tests.support.api_client import ACTOR
@@ -42,9 +41,7 @@ def storm(live: System) -> None:
     publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
 
 
-def test_a_mass_event_leaves_the_pages_usable(
-    live: System, page: Page, look: Callable[[str, str], None]
-) -> None:
+def test_a_mass_event_leaves_the_pages_usable(live: System, page: Page, look: Look) -> None:
     storm(live)
     look("storm", "/")
 

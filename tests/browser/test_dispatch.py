@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
 from django.db import transaction
@@ -16,7 +15,7 @@ from registry.agents.models import Agent, Lease
 from registry.dispatch.inbound.receiving import Sender, receive_message
 from registry.dispatch.models import ResourceRow
 from registry.dispatch.resources.requests import ResourceRequest, create_resource
-from tests.browser.conftest import hindrances
+from tests.browser.conftest import Look, hindrances
 from tests.support.api_client import ACTOR
 
 SPEC = {"image": "nginx:1.29", "cpu": 2, "env": {"LOG_LEVEL": "debug"}}
@@ -63,7 +62,7 @@ def make_resources() -> DeadLetter:
     return stored
 
 
-def test_every_page_about_resources_hinders_nobody(page: Page, look: Callable[[str, str], None]) -> None:
+def test_every_page_about_resources_hinders_nobody(page: Page, look: Look) -> None:
     letter = make_resources()
     pages = {
         "resources": "/resources",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from playwright.sync_api import Page, expect
 
 from registry import lifecycle
@@ -14,7 +12,7 @@ from registry.agent_configs.publishing.publish import DocumentSpec, put_document
 from registry.agents.models import Agent
 from registry.task_types.models import ServedTaskType
 from tests.api.registry.agent_configs.test_agent_configs import text
-from tests.browser.conftest import hindrances
+from tests.browser.conftest import Look, hindrances
 from tests.support.api_client import ACTOR
 
 HAND_OVER = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&from_team=acme&to_team=rival"
@@ -47,7 +45,7 @@ CONFIG_PAGES = {
 }
 
 
-def test_every_page_about_agents_hinders_nobody(page: Page, look: Callable[[str, str], None]) -> None:
+def test_every_page_about_agents_hinders_nobody(page: Page, look: Look) -> None:
     agent = Agent.objects.get(name="prod-eu-1")
     Agent.objects.filter(name="prod-eu-1").update(labels={"team": "ml", "region": "eu"})
     ServedTaskType.objects.create(agent=agent, name="spark", version="v2")
@@ -62,7 +60,7 @@ def publish(*documents: tuple[str, str]) -> None:
         put_document(DocumentSpec(DocumentId("api", team, "agents"), text(team, task)), actor=ACTOR)
 
 
-def test_every_page_about_configurations_hinders_nobody(page: Page, look: Callable[[str, str], None]) -> None:
+def test_every_page_about_configurations_hinders_nobody(page: Page, look: Look) -> None:
     publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
     put_plane("us", DataPlaneSpec(stage=1), actor=ACTOR)
     for name, address in CONFIG_PAGES.items():

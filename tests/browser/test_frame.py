@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from playwright.sync_api import Page, Route, expect
 
@@ -11,6 +10,7 @@ from controlplane.access import principals, role_bindings
 from controlplane.events import log
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
+from tests.browser.conftest import Look
 from tests.support.api_client import ACTOR
 
 WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
@@ -32,7 +32,7 @@ PAGES = {
 }
 
 
-def test_every_page_hinders_nobody_in_either_theme(page: Page, look: Callable[[str, str], None]) -> None:
+def test_every_page_hinders_nobody(page: Page, look: Look) -> None:
     for name, address in PAGES.items():
         look(name, address)
     page.context.clear_cookies()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from controlplane.access.oauth import client_secrets, clients
 from controlplane.access.oauth.client_specs import ClientSpec
+from tests.browser.conftest import Look
 from tests.conftest import System
 from tests.support.api_client import ACTOR, make_principal
 from tests.support.oauth_flows import Login
@@ -56,7 +57,7 @@ def address_of(client_id: str, tool: Listener, scope: str) -> str:
 
 
 def test_a_person_allows_a_client_and_the_browser_returns_to_it(
-    page: Page, live: System, tool: Listener, look: Callable[[str, str], None]
+    page: Page, live: System, tool: Listener, look: Look
 ) -> None:
     spec = ClientSpec("notebook", "Notebook", redirect_uris=("http://127.0.0.1/callback",))
     clients.create_client(spec, actor=ACTOR)
@@ -71,7 +72,7 @@ def test_a_person_allows_a_client_and_the_browser_returns_to_it(
     assert len({answer["code"][0] for answer in tool.answers}) == 2
 
 
-def test_a_person_approves_a_device(page: Page, live: System, look: Callable[[str, str], None]) -> None:
+def test_a_person_approves_a_device(page: Page, live: System, look: Look) -> None:
     from controlplane.access.oauth.device_codes import create_device_code
     from controlplane.access.oauth.models import DeviceCode
 
@@ -89,7 +90,7 @@ def test_a_person_approves_a_device(page: Page, live: System, look: Callable[[st
     assert DeviceCode.objects.get().state == "approved"
 
 
-def test_the_pages_of_clients_hinder_nobody(page: Page, look: Callable[[str, str], None]) -> None:
+def test_the_pages_of_clients_hinder_nobody(page: Page, look: Look) -> None:
     service = make_principal("viewer", name="flytepropeller")
     spec = ClientSpec(
         "flytepropeller", is_public=False, grants=("client_credentials",), principal=service.name

@@ -1,0 +1,72 @@
+"""Every page of the console in both themes and two widths: axe finds nothing, and nothing is cut off.
+
+The tests and their pages are those of tests/browser, which look at most pages in light and wide alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.conftest import jane, look, look_around, page, running_browser
+from tests.browser.test_access import test_every_page_about_access_hinders_nobody
+from tests.browser.test_dashboard import test_a_mass_event_leaves_the_pages_usable
+from tests.browser.test_dispatch import test_every_page_about_resources_hinders_nobody
+from tests.browser.test_fleet import (
+    test_every_page_about_agents_hinders_nobody,
+    test_every_page_about_configurations_hinders_nobody,
+)
+from tests.browser.test_frame import test_every_page_hinders_nobody
+from tests.browser.test_login import (
+    console,
+    picture,
+    test_a_person_logs_in_lands_where_they_wanted_and_logs_out_on_both_sides,
+    test_a_person_without_a_role_sees_whom_to_ask,
+    test_an_administrator_tests_the_rules_of_a_provider,
+    test_pages_of_failed_logins_hinder_nobody,
+    visitor,
+)
+from tests.browser.test_oauth import (
+    test_a_person_allows_a_client_and_the_browser_returns_to_it,
+    test_a_person_approves_a_device,
+    test_the_pages_of_clients_hinder_nobody,
+    tool,
+)
+
+__all__ = [
+    "console",
+    "jane",
+    "look",
+    "look_around",
+    "page",
+    "picture",
+    "test_a_mass_event_leaves_the_pages_usable",
+    "test_a_person_allows_a_client_and_the_browser_returns_to_it",
+    "test_a_person_approves_a_device",
+    "test_a_person_logs_in_lands_where_they_wanted_and_logs_out_on_both_sides",
+    "test_a_person_without_a_role_sees_whom_to_ask",
+    "test_an_administrator_tests_the_rules_of_a_provider",
+    "test_every_page_about_access_hinders_nobody",
+    "test_every_page_about_agents_hinders_nobody",
+    "test_every_page_about_configurations_hinders_nobody",
+    "test_every_page_about_resources_hinders_nobody",
+    "test_every_page_hinders_nobody",
+    "test_pages_of_failed_logins_hinder_nobody",
+    "test_the_pages_of_clients_hinder_nobody",
+    "tool",
+    "visitor",
+]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """For this lane alone: other lanes run event loops of their own."""
+    with running_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def every_way() -> bool:
+    return True
