@@ -19,6 +19,8 @@ _GRACE_SECONDS = 10.0
 
 class Command(BaseCommand):
     help = "Serve Flyte's gRPC clients (flytectl, flytekit) until stopped."
+    # Health checks probe every 30 seconds: only a server that starts checks the whole project.
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -40,6 +42,7 @@ class Command(BaseCommand):
         from overrides.flyte.grpc_server import build
 
         _check_encrypted()
+        self.check()
         try:
             server, port = build(_listening())
         except (RuntimeError, OSError) as error:
