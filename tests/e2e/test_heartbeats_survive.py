@@ -1,8 +1,12 @@
-"""What was acknowledged is there: the web process is killed in mid-load, and the database looked at."""
+"""What was acknowledged is there: the web process is killed in mid-load, and the database looked at.
+
+The nightly lane `everything_killed` kills the worker, beat, Valkey and Postgres too, in a whole installation.
+"""
 
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import threading
 from datetime import UTC, datetime
@@ -10,13 +14,15 @@ from datetime import UTC, datetime
 import pytest
 from django.utils.dateparse import parse_datetime
 
-from registry.agents.models import Lease
+from registry.agents.models import Agent, Lease
+from registry.joining.models import JoinToken
 from tests.support.api_client import AGENT, Api, token_for
 from tests.support.launcher import Web
 from tests.support.waiting import until
 
 AGENTS = 40
 CLIENTS = 8
+JOINS = 10_000
 
 
 class Client(threading.Thread):
@@ -48,6 +54,29 @@ class Client(threading.Thread):
         self.answered += 1
 
 
+class Joiner(threading.Thread):
+    """Joins one agent after the other until it can no more, and keeps the credentials that it was told."""
+
+    def __init__(self, port: int, invitation: str) -> None:
+        super().__init__(daemon=True)
+        self.port, self.invitation = port, invitation
+        self.tokens: dict[str, str] = {}
+
+    def run(self) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        headers = {"Authorization": f"Bearer {self.invitation}", "Content-Type": "application/json"}
+        try:
+            for number in itertools.count():
+                body = {**AGENT, "name": f"j{number}", "topic_name": f"dcm.agent.j{number}"}
+                connection.request("POST", "/api/v1/agents:join", json.dumps(body), headers)
+                answer = connection.getresponse()
+                joined = json.loads(answer.read())
+                assert answer.status == 201, joined
+                self.tokens[joined["agent"]["agent_id"]] = joined["token"]
+        except (OSError, http.client.HTTPException):
+            pass  # the server was killed
+
+
 @pytest.fixture
 def web(live, tmp_path):
     running = Web(live.environment, tmp_path)
@@ -59,7 +88,7 @@ def web(live, tmp_path):
             running.kill()
 
 
-def test_no_acknowledged_heartbeat_is_lost_when_the_web_process_is_killed(web):
+def test_nothing_that_was_acknowledged_is_lost_when_the_web_process_is_killed(web):
     token = token_for("agent")
     api = Api(token)
     agents = [
@@ -67,22 +96,38 @@ def test_no_acknowledged_heartbeat_is_lost_when_the_web_process_is_killed(web):
         for n in range(AGENTS)
     ]
     clients = [Client(web.port, token, agents[start::CLIENTS]) for start in range(CLIENTS)]
-    for client in clients:
-        client.start()
+    invitation = Api(token_for("admin")).post(
+        "join-tokens", {"name": "j", "name_pattern": "j*", "uses": JOINS}
+    )
+    joiner = Joiner(web.port, invitation.json()["token"])
+    for thread in (*clients, joiner):
+        thread.start()
     until(
         lambda: (
             sum(client.answered for client in clients) > 500
             and all(len(client.answers) == len(client.agents) for client in clients)
+            and len(joiner.tokens) > 10
         ),
         30,
     )
 
     web.kill()
-    for client in clients:
-        client.join(15)
+    for thread in (*clients, joiner):
+        thread.join(15)
 
     acknowledged = {agent: at for client in clients for agent, at in client.answers.items()}
     assert len(acknowledged) == AGENTS
-    stored = dict(Lease.objects.values_list("agent_id", "renewed_at"))
+    stored = dict(Lease.objects.filter(agent_id__in=agents).values_list("agent_id", "renewed_at"))
     lost = [agent for agent, at in stored.items() if at < parse_datetime(acknowledged[str(agent)])]
     assert lost == []
+    every_join_holds(joiner)
+
+
+def every_join_holds(joiner: Joiner) -> None:
+    """Every credential that was told is good, and every agent has cost one use: no half joins."""
+    joined = {str(agent) for agent in Agent.objects.filter(name__startswith="j").values_list("id", flat=True)}
+    assert set(joiner.tokens) <= joined
+    assert JoinToken.objects.get().uses_left == JOINS - len(joined)
+    body = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
+    for agent, token in joiner.tokens.items():
+        assert Api(token).put(f"agents/{agent}/heartbeat", body).status_code == 200

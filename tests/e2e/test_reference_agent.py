@@ -110,7 +110,7 @@ def agent(live, tmp_path, endpoint) -> Iterator[Process]:
 @pytest.fixture
 def web(live, tmp_path) -> Iterator[Web]:
     """A web server that can be stopped and started again."""
-    running = Web(live.environment, tmp_path)
+    running = Web(live.environment, tmp_path, workers=1)
     try:
         running.wait_until_ready()
         yield running

@@ -15,7 +15,9 @@ from controlplane.events.models import Event
 from controlplane.local.programs import stop_all
 from registry.agents.models import Agent
 from registry.environments.models import Environment
-from tests.e2e.test_fleet_promises import (
+from tests.e2e.test_reference_agent import Process
+from tests.support.api_client import Api, token_for
+from tests.support.fleet import (
     Fleet,
     Plane,
     events_told,
@@ -25,8 +27,6 @@ from tests.e2e.test_fleet_promises import (
     swept_for,
     until,
 )
-from tests.e2e.test_reference_agent import Process
-from tests.support.api_client import Api, token_for
 
 INTERVAL, LEASE, GRACE = 30, 90, 90
 OUTAGE = 135

@@ -87,15 +87,16 @@ class Up:
 
 
 class Web:
-    """A web server of two workers that can be killed without warning, all of it at once."""
+    """A web server that can be killed without warning, all of it at once, and started again."""
 
-    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+    def __init__(self, environment: dict[str, str], folder: Path, *, workers: int = 2) -> None:
+        self.workers = workers
         self.port, self._environment, self._log = free_port(), environment, folder / "web.log"
         self.url = f"http://127.0.0.1:{self.port}"
         self.start()
 
     def start(self) -> None:
-        command = ("-m", "granian", "--interface", "asgi", "--no-ws", "--workers", "2")
+        command = ("-m", "granian", "--interface", "asgi", "--no-ws", "--workers", str(self.workers))
         self.process = subprocess.Popen(
             (sys.executable, *command, "--port", str(self.port), "controlplane.asgi:application"),
             env={"PATH": os.environ["PATH"], **self._environment},
