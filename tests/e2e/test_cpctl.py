@@ -1,4 +1,4 @@
-"""cpctl as a process against a running server: what it prints, and how it ends."""
+"""cpctl against a running server: what it prints, and how it ends, as a process and at a terminal too."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import stat
 import sys
 import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -20,6 +21,7 @@ from cpctl.contexts import Context
 from cpctl.exits import Exit
 from tests.support.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
 from tests.support.beating_agent import BeatingAgent
+from tests.support.cpctl_in_process import CpctlInProcess
 from tests.support.cpctl_runner import Cpctl
 
 DOCUMENT = """\
@@ -36,15 +38,17 @@ HERE = ("-p", "flytesnacks", "-d", "development")
 
 
 @pytest.fixture
-def cpctl(live, tmp_path) -> Cpctl:
+def cpctl(live, tmp_path, monkeypatch) -> Iterator[CpctlInProcess]:
     make_project()
     ada = make_principal("admin", name="ada")
     _, token = create_token(ada, name="test", expires_at=None, actor=ACTOR)
-    return Cpctl(tmp_path, live.url, token)
+    monkeypatch.chdir(tmp_path)
+    with CpctlInProcess(tmp_path, live.url, token) as cpctl:
+        yield cpctl
 
 
 @pytest.fixture
-def applied(cpctl: Cpctl) -> Cpctl:
+def applied(cpctl: CpctlInProcess) -> CpctlInProcess:
     """The document stands."""
     (cpctl.folder / "a.yaml").write_text(DOCUMENT)
     assert cpctl("apply", "-f", "a.yaml", "--yes", "-m", "First").code == 0
@@ -190,7 +194,7 @@ def test_login_keeps_the_token_for_its_owner_alone_and_never_shows_it(cpctl):
     assert not folder.exists()
 
     signed = cpctl("login", cpctl.server, "--token-file", "-", stdin=cpctl.token)
-    here = Cpctl(cpctl.folder)
+    here = CpctlInProcess(cpctl.folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o600
     outputs = [signed, here("config", "get-contexts", "-o", "json"), here("--debug", "whoami")]
     assert [ran.code for ran in outputs] == [0, 0, 0]
@@ -203,7 +207,7 @@ def test_login_keeps_the_token_for_its_owner_alone_and_never_shows_it(cpctl):
 
 
 def test_contexts_are_made_used_and_deleted(tmp_path):
-    here = Cpctl(tmp_path)
+    here = CpctlInProcess(tmp_path)
     assert here("whoami").code == 2
     for name in ("one", "two"):
         assert here("config", "set-context", name, "--server", f"http://{name}.example").code == 0
@@ -220,36 +224,37 @@ def test_contexts_are_made_used_and_deleted(tmp_path):
     assert (missing.code, "Contexts: one." in missing.err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (("get", "agents", "nobody"), 3),
-        (("get", "projects", "nothing"), 3),
-        (("get", "overrides", "task_resource", *HERE), 3),
-        (("get", "nonsense"), 2),
-        (("get", "agents", "-p", "flytesnacks"), 2),
-        (("get", "overrides", "-w", "train", "-o", "f.yaml"), 2),
-        (("nonsense",), 2),
-        (("wait", "agent", "a1", "--for=state=unknown", "--timeout", "0.2"), 6),
-        (("wait", "agent", "a1", "--for=health_status=ready"), 0),
-        (("can-i", "override.write"), 0),
-    ],
-)
-def test_exit_codes(cpctl, arguments, code):
+EXIT_CODES = {
+    ("get", "agents", "nobody"): 3,
+    ("get", "projects", "nothing"): 3,
+    ("get", "overrides", "task_resource", *HERE): 3,
+    ("get", "nonsense"): 2,
+    ("get", "agents", "-p", "flytesnacks"): 2,
+    ("get", "overrides", "-w", "train", "-o", "f.yaml"): 2,
+    ("nonsense",): 2,
+    ("wait", "agent", "a1", "--for=state=unknown", "--timeout", "0.2"): 6,
+    ("wait", "agent", "a1", "--for=health_status=ready"): 0,
+    ("can-i", "override.write"): 0,
+}
+
+
+def test_exit_codes(cpctl):
     Api(cpctl.token).post("agents", AGENT)
 
-    ran = cpctl(*arguments)
+    ran = {arguments: cpctl.process(*arguments) for arguments in EXIT_CODES}
 
-    assert ran.code == code, ran.err
-    assert "Traceback" not in ran.err
+    assert {arguments: ended.code for arguments, ended in ran.items()} == EXIT_CODES
+    assert not any("Traceback" in ended.err for ended in ran.values())
 
 
 def test_who_may_not_ends_with_4_and_whom_nobody_knows_too(cpctl):
-    viewer = Cpctl(cpctl.folder, cpctl.server, token_for("viewer", scope=Scope(project="flytesnacks")))
+    viewer = CpctlInProcess(
+        cpctl.folder, cpctl.server, token_for("viewer", scope=Scope(project="flytesnacks"))
+    )
 
     assert viewer("apply", "-f", "-", "--yes", stdin=DOCUMENT).code == 4
     assert viewer("can-i", "override.write", *HERE).code == 4
-    assert Cpctl(cpctl.folder, cpctl.server)("whoami").code == 4
+    assert CpctlInProcess(cpctl.folder, cpctl.server)("whoami").code == 4
 
 
 def test_a_conflict_ends_with_5_and_names_the_manager(cpctl):
@@ -331,15 +336,15 @@ def values(cpctl: Cpctl) -> tuple[str, int]:
 
 
 def test_edit_saves_what_the_editor_left(applied):
-    ran = applied(
+    ran = applied.process(
         "edit", *HERE, "--yes", **editor(applied, "sed -i 's/maxParallelism: 40/maxParallelism: 41/' $1")
     )
 
     assert ran.code == 0, ran.err
     assert "-    maxParallelism: 40\n+    maxParallelism: 41\n" in ran.out
     assert values(applied) == ("1", 41)
-    assert applied("edit", *HERE, "--yes", **editor(applied, "true")).code == 1
-    assert applied("edit", *HERE, "--yes").code == 2
+    assert applied.process("edit", *HERE, "--yes", **editor(applied, "true")).code == 1
+    assert applied.process("edit", *HERE, "--yes").code == 2
 
 
 def test_edit_keeps_what_somebody_else_changed_meanwhile(applied):
@@ -348,12 +353,12 @@ def test_edit_keeps_what_somebody_else_changed_meanwhile(applied):
     meanwhile = f"{shlex.quote(sys.executable)} -m cpctl apply -f {theirs} --yes"
 
     both = editor(applied, f"sed -i 's/maxParallelism: 40/maxParallelism: 41/' $1\n{meanwhile}")
-    assert applied("edit", *HERE, "--yes", **both).code == 0
+    assert applied.process("edit", *HERE, "--yes", **both).code == 0
     assert values(applied) == ("2", 41)
 
     theirs.write_text(DOCUMENT.replace('"1"', '"2"').replace("40", "99"))
     same = editor(applied, f"sed -i 's/maxParallelism: 41/maxParallelism: 42/' $1\n{meanwhile}")
-    ran = applied("edit", *HERE, "--yes", **same)
+    ran = applied.process("edit", *HERE, "--yes", **same)
     assert (ran.code, "/spec/workflowExecutionConfig/maxParallelism" in ran.err) == (5, True)
     assert values(applied) == ("2", 99)
     (path,) = applied.folder.glob("cpctl-*.yaml")
@@ -417,7 +422,7 @@ def test_doctor_finds_nothing_and_finds_something(cpctl):
     assert ran.code == 0, ran.out
     assert not any(line.startswith("BAD") for line in ran.out.splitlines())
 
-    stranger = Cpctl(cpctl.folder, cpctl.server, "cp_pat_wrong")("doctor", "-o", "json")
+    stranger = CpctlInProcess(cpctl.folder, cpctl.server, "cp_pat_wrong")("doctor", "-o", "json")
     bad = [item["check"] for item in json.loads(stranger.out)["items"] if not item["good"]]
     assert (stranger.code, bad) == (1, ["identity", "overrides", "events"])
 
@@ -435,4 +440,4 @@ def test_completion_knows_live_names_and_is_silent_when_it_cannot(cpctl):
     assert comes("cpctl get overrides -p fly")
     assert complete("cpctl get overrides -p fly", "http://127.0.0.1:9").split() == []
     assert comes("cpctl -q describe projects fly")
-    assert "_CPCTL_COMPLETE" in cpctl("completion", "bash").out
+    assert "_CPCTL_COMPLETE" in cpctl.process("completion", "bash").out

@@ -1,8 +1,9 @@
-"""cpctl about who may do what, and what scopes and types there are, as a process against a running server."""
+"""cpctl about who may do what, and what scopes and types there are, against a running server."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 import yaml
@@ -10,6 +11,7 @@ import yaml
 from controlplane.access.principals import create_token
 from tests.e2e.test_cpctl_agents import CONFIG
 from tests.support.api_client import ACTOR, AGENT, Api, make_principal
+from tests.support.cpctl_in_process import CpctlInProcess
 from tests.support.cpctl_runner import Cpctl
 
 TYPE = {
@@ -31,10 +33,12 @@ RAIL = {
 
 
 @pytest.fixture
-def cpctl(live, tmp_path) -> Cpctl:
+def cpctl(live, tmp_path, monkeypatch) -> Iterator[CpctlInProcess]:
     ada = make_principal("admin", name="ada")
     _, token = create_token(ada, name="test", expires_at=None, actor=ACTOR)
-    return Cpctl(tmp_path, live.url, token)
+    monkeypatch.chdir(tmp_path)
+    with CpctlInProcess(tmp_path, live.url, token) as cpctl:
+        yield cpctl
 
 
 def done(cpctl: Cpctl, *arguments: str) -> str:
@@ -60,7 +64,7 @@ def test_a_service_is_let_in_and_shut_out(cpctl):
 
     done(cpctl, "principals", "create", "ci", "--kind", "service")
     assert cpctl("tokens", "create", "CI", "--principal", "ci").code == 2
-    service = Cpctl(
+    service = CpctlInProcess(
         cpctl.folder / "ci", cpctl.server, done(cpctl, "tokens", "create", "CI", "--principal", "ci").strip()
     )
     service.folder.mkdir()

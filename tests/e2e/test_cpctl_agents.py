@@ -1,6 +1,8 @@
-"""cpctl about agents and what teams publish for them, as a process against a running server."""
+"""cpctl about agents and what teams publish for them, against a running server."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,6 +11,7 @@ from cpctl.client import Api as Client
 from cpctl.contexts import Context
 from tests.support.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
 from tests.support.beating_agent import BeatingAgent
+from tests.support.cpctl_in_process import CpctlInProcess
 from tests.support.cpctl_runner import Cpctl
 
 CONFIG = """\
@@ -24,11 +27,13 @@ plugins:
 
 
 @pytest.fixture
-def cpctl(live, tmp_path) -> Cpctl:
+def cpctl(live, tmp_path, monkeypatch) -> Iterator[CpctlInProcess]:
     make_project()
     ada = make_principal("admin", name="ada")
     _, token = create_token(ada, name="test", expires_at=None, actor=ACTOR)
-    return Cpctl(tmp_path, live.url, token)
+    monkeypatch.chdir(tmp_path)
+    with CpctlInProcess(tmp_path, live.url, token) as cpctl:
+        yield cpctl
 
 
 def words(cpctl: Cpctl, *arguments: str) -> list[list[str]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 import pytest
 
 from controlplane.access.principals import create_token
 from overrides.models import Override, Project
 from tests.support.api_client import ACTOR, Api, make_principal, make_project
-from tests.support.cpctl_runner import Cpctl
+from tests.support.cpctl_in_process import CpctlInProcess
 
 WIDE = 'kind: overrides\nspec:\n  taskResources:\n    defaults: {cpu: "1"}\n'
 HERE = "project: flytesnacks\ndomain: development\n"
@@ -20,10 +21,12 @@ RAIL = "resource_type: task_resource\npointer: /defaults/cpu\nrule: {maximum: 50
 
 
 @pytest.fixture
-def cpctl(live, tmp_path) -> Cpctl:
+def cpctl(live, tmp_path, monkeypatch) -> Iterator[CpctlInProcess]:
     make_project()
     _, token = create_token(make_principal("admin", name="ada"), name="test", expires_at=None, actor=ACTOR)
-    return Cpctl(tmp_path, live.url, token)
+    monkeypatch.chdir(tmp_path)
+    with CpctlInProcess(tmp_path, live.url, token) as cpctl:
+        yield cpctl
 
 
 def confirm_in(text: str) -> str:

@@ -1,4 +1,4 @@
-"""cpctl about resources, as a process against a running server, with an agent that fetches by HTTPS."""
+"""cpctl about resources, against a running server, with an agent that fetches by HTTPS."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import fields
 from io import StringIO
@@ -17,7 +18,7 @@ from tests.support.cpctl_runner import Cpctl, Ran
 
 
 class CpctlInProcess(Cpctl):
-    """The same, without a process. The working folder is that of the test."""
+    """The same, without a process. The working folder is that of the test; nobody sits at a terminal."""
 
     def __enter__(self) -> Self:
         return self
@@ -26,21 +27,25 @@ class CpctlInProcess(Cpctl):
         _forget()
 
     def __call__(self, *arguments: str, stdin: str = "", **environment: str) -> Ran:
-        assert not stdin, "Use a process for standard input."
         out, err = StringIO(), StringIO()
         _forget()
         with (
-            mock.patch.dict(os.environ, self.variables(**environment)),
+            mock.patch.dict(os.environ, self.variables(**environment), clear=True),
+            mock.patch.object(sys, "stdin", StringIO(stdin)),
             redirect_stdout(out),
             redirect_stderr(err),
         ):
             code = _run(list(arguments))
         return Ran(code, out.getvalue(), err.getvalue())
 
+    def process(self, *arguments: str, stdin: str = "", **environment: str) -> Ran:
+        """Run it as a process, where that is what the test is about."""
+        return super().__call__(*arguments, stdin=stdin, **environment)
+
 
 def _run(arguments: list[str]) -> int:
     try:
-        app(["--no-input", *arguments], prog_name="cpctl", standalone_mode=False)
+        ended = app(arguments, prog_name="cpctl", standalone_mode=False)
     except CpctlError as error:
         return int(_print_error(error))
     except Exception as error:  # typer brings a click of its own, whose errors have an exit code
@@ -48,7 +53,7 @@ def _run(arguments: list[str]) -> int:
         if code is None:
             raise
         return int(code)
-    return int(Exit.OK)
+    return ended if isinstance(ended, int) else int(Exit.OK)
 
 
 def _forget() -> None:
