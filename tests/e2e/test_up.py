@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import time
+import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +18,18 @@ from tests.support.beating_agent import BeatingAgent
 from tests.support.launcher import Up
 from tests.support.waiting import is_reachable, until
 
+READY = "Ctrl-C stops everything."
 QUICK = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
+ADS = """\
+kind: project
+id: ads
+---
+kind: overrides
+project: ads
+spec:
+  taskResources:
+    limits: {cpu: "2"}
+"""
 
 
 def ask(up: Up, method: str, path: str, body: object = None) -> dict:
@@ -47,10 +61,16 @@ def wait_until_gone(up: Up, seconds: float = 5) -> dict[int, str]:
     return left
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """One data folder for the starts of this module: the first one alone has to make the tables."""
+    return tmp_path_factory.mktemp("up") / "data"
+
+
 @pytest.fixture
-def up(tmp_path):
-    running = Up(tmp_path / "data", "--no-demo", **QUICK)
-    running.wait_for("Ctrl-C stops everything")
+def up(folder):
+    running = Up(folder, "--no-demo", **QUICK)
+    running.wait_for(READY)
     yield running
     running.stop(signal.SIGKILL)
 
@@ -84,9 +104,12 @@ def test_the_whole_life_of_an_installation(up, tmp_path):
 
     # Kill -9 the whole tree: what was acknowledged is still there, and no orphan is in the way.
     up.stop(signal.SIGKILL)
-    again = Up(up.data_dir, "--no-demo", port=up.port, **QUICK)
-    again.wait_for("Ctrl-C stops everything")
+    assert (up.data_dir / "run" / "environment").exists()
+    again = Up(up.data_dir, "--no-demo", port=up.port, DATA_DIR=str(up.data_dir), **QUICK)
+    again.wait_for(READY)
     try:
+        # The notes of the killed one do not mislead it, wherever it reads them.
+        assert "Using the external service" not in again.output
         (override,) = ask(again, "GET", "overrides?project=ads")["items"]
         assert override["attributes"] == {"limits": {"cpu": "2"}}
         assert ask(again, "GET", f"agents/{agent_id}")["name"] == "a1"
@@ -107,6 +130,66 @@ def test_the_whole_life_of_an_installation(up, tmp_path):
     assert not (up.data_dir / "run" / "environment").exists()
 
 
+@pytest.fixture
+def documents(tmp_path) -> Path:
+    """What the life above has left, and a project with overrides."""
+    folder = tmp_path / "overrides"
+    folder.mkdir()
+    (folder / "ads.yaml").write_text(ADS)
+    (folder / "installation.yaml").write_text("apiVersion: 1\nkind: project\nid: ml\nname: Learning\n")
+    (folder / "ml.yaml").write_text(document("1"))
+    return folder
+
+
+def document(cpu: str) -> str:
+    return f'kind: overrides\nproject: ml\nspec:\n  taskResources:\n    defaults: {{cpu: "{cpu}"}}\n'
+
+
+def cpu(up: Up) -> str:
+    answer = ask(up, "GET", "overrides/effective?project=ml&resource_type=task_resource")
+    return str(answer["items"][0]["attributes"]["defaults"]["cpu"])
+
+
+def test_files_are_in_force_at_start_reloaded_while_it_runs_and_kept_when_bad(folder, documents):
+    settings = {"OVERRIDES_SOURCE": "file", "OVERRIDES_PATH": str(documents), "OVERRIDES_RELOAD_SECONDS": "1"}
+    up = Up(folder, "--no-demo", **settings)
+    try:
+        up.wait_for(READY)
+        follows_its_files(up, documents)
+        a_second_ctrl_c_ends_all_patience(up)
+    finally:
+        up.stop(signal.SIGTERM)
+
+
+def follows_its_files(up: Up, documents: Path) -> None:
+    assert (cpu(up), ask(up, "GET", "overrides/source")["state"]) == ("1", "current")
+
+    (documents / "ml.yaml").write_text(document("2"))
+    until(lambda: cpu(up) == "2")
+
+    (documents / "ml.yaml").write_text(document("3") + "oops")
+    until(lambda: ask(up, "GET", "overrides/source")["state"] == "failing")
+    source = ask(up, "GET", "overrides/source")
+    assert (source["errors"][0]["file"], source["errors"][0]["line"]) == ("ml.yaml", 7)
+    # Every web process answers alike: what is in force lies in the database.
+    assert {cpu(up) for _ in range(20)} == {"2"}
+
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        ask(up, "PUT", "overrides/task_resource?project=ml", {"attributes": {"defaults": {"cpu": "9"}}})
+    assert (refused.value.code, json.load(refused.value)["code"]) == (409, "source_is_read_only")
+
+
+def a_second_ctrl_c_ends_all_patience(up: Up) -> None:
+    # A request that is never finished would keep the web server polite for a while.
+    with socket.create_connection(("127.0.0.1", up.port)) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\n")
+        up.process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        assert up.stop(signal.SIGINT) < 2, "a second Ctrl-C ends all patience"
+    assert up.process.returncode == 0
+    assert up.children() == {}
+
+
 def test_a_stop_in_the_middle_of_starting_leaves_nothing_behind(tmp_path):
     starting = Up(tmp_path / "data")
     starting.wait_for("Preparing the database")
@@ -118,13 +201,15 @@ def test_a_stop_in_the_middle_of_starting_leaves_nothing_behind(tmp_path):
     assert wait_until_gone(starting) == {}
 
 
-@pytest.mark.parametrize(
-    ("setting", "address"),
-    [("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/x"), ("NATS_URL", "nats://127.0.0.1:1")],
-)
-def test_a_service_of_your_own_that_does_not_answer_is_named(tmp_path, setting, address):
-    starting = Up(tmp_path / "data", **{setting: address})
+@pytest.mark.parametrize("moment", ["Starting postgres", "Starting web"])
+def test_a_stop_at_any_moment_of_a_start_leaves_nobody_behind(folder, tmp_path, moment):
+    # Where there are tables, web is started sooner.
+    starting = Up(folder if moment == "Starting web" else tmp_path / "data", "--no-demo")
+    starting.wait_for(moment)
+    time.sleep(0.2)
 
-    assert starting.process.wait(40) == 1
-    assert "Traceback" not in starting.output
-    assert setting in starting.output.splitlines()[-2] + starting.output.splitlines()[-1]
+    assert starting.stop(signal.SIGTERM) < 10
+
+    assert starting.process.returncode == 0
+    assert starting.output.endswith("Stopped.\n")
+    assert starting.children() == {}

@@ -1,16 +1,18 @@
-"""`manage.py up`: what it says, what it hides, and how it takes blows. Its life is told in test_up.py."""
+"""`manage.py up`: what it says, what it hides, and how it takes blows. Its life is told in test_up.py.
+
+Every command of the README and the guides shows what it promises, page after page.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import signal
-import socket
 import stat
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,22 +20,50 @@ from pathlib import Path
 import pytest
 
 from controlplane.local.data_folder import read_environment
-from controlplane.local.programs import free_port
 from controlplane.local.services import worker_answers
 from tests.support.launcher import ROOT, Up
 from tests.support.waiting import until
 
 READY = "Ctrl-C stops everything."
+HANG_SECONDS = 5
+BLOCK = re.compile(r"```sh\n(.*?)```\n((?:<!-- shows: .*? -->\n?)*)", re.DOTALL)
+PAGES = [
+    "README.md",
+    "docs/guides/overrides.md",
+    "docs/tutorials/flytectl-to-git.md",
+    "docs/guides/flyte.md",
+    "docs/guides/agents.md",
+    "docs/guides/resources.md",
+    "docs/guides/cpctl.md",
+    "docs/guides/teams-and-roles.md",
+    "docs/guides/agent-configurations.md",
+    "docs/concepts/scope-ladder.md",
+    "docs/concepts/lease-and-guard.md",
+    "docs/concepts/bundle-and-acknowledgement.md",
+    "docs/api-conventions.md",
+]
+SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    running = Up(tmp_path_factory.mktemp("up") / "data")
+    """One installation for all tests: who has followed one page can follow the next."""
+    running = Up(tmp_path_factory.mktemp("up") / ".data", WEB_HANG_SECONDS=str(HANG_SECONDS))
     try:
-        running.wait_for(READY)
+        running.wait_for(READY, seconds=120)
+        installed(running.data_dir.parent)
         yield running
     finally:
         running.stop(signal.SIGTERM)
+
+
+def installed(folder: Path) -> None:
+    """Put cpctl into its folder `bin`, as pipx would."""
+    program = folder / "bin" / "cpctl"
+    program.parent.mkdir()
+    command = f"PYTHONPATH={shlex.quote(str(ROOT))} {shlex.quote(sys.executable)}"
+    program.write_text(f'#!/bin/sh\n{command} -m cpctl "$@"\n')
+    program.chmod(0o755)
 
 
 def environment_of(up: Up) -> dict[str, str]:
@@ -131,6 +161,33 @@ def test_a_start_on_another_folder_does_not_borrow_the_services_of_a_running_one
     assert "Using the external service" not in second.output
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_do_what_it_says(up: Up, page: str) -> None:
+    folder = up.data_dir.parent
+    blocks = BLOCK.findall((ROOT / page).read_text())
+    assert len(blocks) >= 6
+    script = "set -euo pipefail\n"
+    for number, (commands, _) in enumerate(blocks):
+        script += commands.replace("localhost:8000", f"localhost:{up.port}")
+        script += f"\necho; echo '== end of {number}'\n"
+
+    ran = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env={**os.environ, "HOME": str(folder), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    parts = re.split(r"== end of \d+\n", ran.stdout)
+    for (commands, marks), output in zip(blocks, parts, strict=False):
+        for mark in SHOWS.findall(marks):
+            assert mark in output, f"{commands}\nshowed:\n{output}"
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -155,69 +212,17 @@ def test_whoever_is_killed_comes_back_and_everybody_finds_it_again(up: Up, name:
     assert environment_of(up) == before
 
 
-def test_the_notes_of_a_killed_start_do_not_mislead_the_next(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    folder = tmp_path_factory.mktemp("killed") / "data"
-    first = Up(folder, "--no-demo")
-    first.wait_for("Starting web")
-    first.stop(signal.SIGKILL)
-
-    second = Up(folder, "--no-demo", DATA_DIR=str(folder), port=first.port)
-    second.wait_for(READY)
-
-    assert "Using the external service" not in second.output
-    # A request that is never finished would keep the web server polite for a while.
-    with socket.create_connection(("127.0.0.1", second.port)) as slow:
-        slow.sendall(b"GET / HTTP/1.1\r\n")
-        second.process.send_signal(signal.SIGINT)
-        time.sleep(0.1)
-        assert second.stop(signal.SIGINT) < 2, "a second Ctrl-C ends all patience"
-    assert second.process.returncode == 0
-    assert second.children() == {}
-
-
-@pytest.mark.parametrize("moment", ["Starting postgres", "Starting web"])
-def test_a_stop_at_any_moment_of_a_start_leaves_nobody_behind(
-    tmp_path_factory: pytest.TempPathFactory, moment: str
-) -> None:
-    starting = Up(tmp_path_factory.mktemp("stopped") / "data", "--no-demo")
-    starting.wait_for(moment)
-    time.sleep(0.2)
-
-    assert starting.stop(signal.SIGTERM) < 10
-
-    assert starting.process.returncode == 0
-    assert starting.output.endswith("Stopped.\n")
-    assert starting.children() == {}
-
-
-def test_a_queue_of_your_own_that_does_not_answer_is_named_before_anything_starts(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    url = f"redis://:secret@127.0.0.1:{free_port()}/0"
-    starting = Up(tmp_path_factory.mktemp("given") / "data", REDIS_URL=url)
-
-    assert starting.process.wait(20) == 1
-    assert "REDIS_URL is set, but the service at redis://:***@127.0.0.1" in starting.output
-    assert "unset REDIS_URL to use the built-in one" in starting.output
-    assert not (starting.data_dir / "postgres").exists()
-
-
-def test_a_port_of_nats_that_is_taken_is_a_clear_error(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        folder = tmp_path_factory.mktemp("taken") / "data"
-        starting = Up(folder, "--no-demo", "--nats-port", str(port))
-        starting.process.wait(30)
-    assert (
-        f"Port {port} is already in use. Choose another port: make up NATS_PORT={port + 1}" in starting.output
+def test_a_web_worker_that_hangs_is_replaced(up: Up) -> None:
+    """The nightly lane `hanging` hangs all of the web server, and looks after the others."""
+    main = leader(up, "controlplane.serving")
+    victim = max(
+        pid for pid, words in up.children().items() if "controlplane.serving" in words and pid != main
     )
+    os.kill(victim, signal.SIGSTOP)
 
+    log = up.data_dir / "logs" / "web.log"
+    line = f"Web worker {victim} did not respond for {HANG_SECONDS} s and was stopped."
+    until(lambda: line in log.read_text(), 40, log.read_text)
 
-def test_a_port_that_is_no_port_is_a_clear_error(tmp_path_factory: pytest.TempPathFactory) -> None:
-    starting = Up(tmp_path_factory.mktemp("port") / "data", port=70000)
-
-    assert starting.process.wait(20) != 0
-    assert "'70000' is not a port" in starting.output
-    assert not starting.data_dir.exists()
+    until(lambda: victim not in up.children(), 10)
+    until(lambda: healthy(up), 25)
