@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -22,6 +23,7 @@ from controlplane.access.organisations import confine_to_organisation, enter_org
 from controlplane.access.role_bindings import bindings_in_force
 from controlplane.access.step_up import login_of_session, login_of_token, with_login
 from controlplane.access.team_models import Membership, Team
+from controlplane.database.compiled_query import CompiledQuery
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
 from controlplane.identity.ceilings import cut, teams_named
@@ -119,17 +121,17 @@ def find_token(secret: str) -> Token:
             "Refresh tokens and client secrets are valid only for POST /oauth2/token. Use the access token"
             " that it returned."
         )
-    tokens_with_secret = Token.objects.filter(digest=tokens.digest(secret))
-    token = tokens_with_secret.select_related("principal", "oauth__client").annotate(now=Now()).first()
+    token = _TOKENS.first(tokens.digest(secret))
+    now: Any = getattr(token, "now", None)
     if token is None:
         raise NotAuthenticated("Unknown token. It may belong to another installation.")
     if token.revoked_at is not None:
         raise NotAuthenticated("This token was revoked. Create a new one.")
-    if token.expires_at is not None and token.expires_at <= token.now:
+    if token.expires_at is not None and token.expires_at <= now:
         raise NotAuthenticated("This token has expired. Create a new one.")
     if not token.principal.is_active:
         raise NotAuthenticated("The principal of this token is disabled.")
-    _remember_use(token, token.now)
+    _remember_use(token, now)
     return token
 
 
@@ -148,7 +150,7 @@ def caller_for(principal: Principal, scopes: Sequence[str] | None = None) -> Cal
 
     scopes: ceilings of the token in use; None for none.
     """
-    return build_caller(principal, list(bindings_of(principal.id)), scopes)
+    return build_caller(principal, _BINDINGS.rows(principal.id), scopes)
 
 
 def build_caller(
@@ -170,6 +172,16 @@ def bindings_of(principal_id: UUID) -> QuerySet[RoleBinding]:
     """Return the bindings in force of the principal and of its teams."""
     team_ids = Membership.objects.filter(principal_id=principal_id).values("team_id")
     return bindings_in_force().filter(Q(principal_id=principal_id) | Q(team_id__in=team_ids))
+
+
+def _token_with(digest: bytes) -> QuerySet[Token]:
+    rows = Token.objects.filter(digest=digest).select_related("principal", "oauth__client")
+    return rows.annotate(now=Now())
+
+
+# Both run with every request of the API.
+_TOKENS = CompiledQuery(_token_with, bytes(32))
+_BINDINGS = CompiledQuery(bindings_of, UUID(int=0))
 
 
 def lock_bindings(principal_id: UUID) -> list[RoleBinding]:

@@ -22,6 +22,8 @@ from controlplane.local.nats import NatsOptions
 # Tests start our programs some two hundred times: compiled once, each starts a third sooner.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Its handlers of a fork abort programs that we start while a client of gRPC is open in this process.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 _started: list[tuple[Services, Path]] = []
 
