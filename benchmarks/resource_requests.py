@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -31,9 +32,9 @@ from benchmarks.table import Row
 # Shorter than in production, so that silent agents are noticed within the benchmark.
 _TIMERS = {"DISPATCH_PENDING_SECONDS": "5", "DISPATCH_PENDING_TRIES": "1", "CONGESTION_LAG": "100000"}
 # As fast as possible; the rest is sent at half the rate that this reaches.
-_FULL_SPEED_SHARE = 0.7
+_FULL_SPEED_SHARE = 0.9
 _SETTLE_SECONDS = 600.0
-_BEAT_SECONDS = 15.0
+_BEAT_SECONDS = 5.0
 _UNDECIDED = "SELECT count(*) FROM registry_resource WHERE state IN ('pending', 'queued', 'provisioning')"
 _STATES = "SELECT state, count(*), count(*) FILTER (WHERE reason = '') FROM registry_resource GROUP BY state"
 
@@ -73,6 +74,8 @@ class _Play:
     def __init__(self, running: Stage, port: int, token: str, options: argparse.Namespace) -> None:
         self._running, self._options, self._token = running, options, token
         self._lines = Lines(port, 32)
+        # The senders of requests leave no line to others.
+        self._beating_line = Lines(port, 1)
         self._sent_at: dict[str, float] = {}
         self._number = 0
         self._full, self._half = Measured(), Measured()
@@ -91,6 +94,7 @@ class _Play:
         beating.cancel()
         await cast.leave()
         self._lines.close()
+        self._beating_line.close()
         return self._figures(cast.arrivals, first_of_half, states)
 
     async def _register(self, number: int) -> PlayedAgent:
@@ -113,10 +117,12 @@ class _Play:
         await asyncio.sleep(10)
 
     async def _keep_beating(self, agents: list[PlayedAgent]) -> None:
-        beats = [{"agent_id": agent.id, "consumer_lag": 0} for agent in agents]
         while True:
-            answer = await self._lines.ask(self._request("POST", "agents:heartbeat", {"heartbeats": beats}))
-            assert answer.status == 200, answer
+            now = datetime.now(UTC).isoformat()
+            beats = [{"agent_id": agent.id, "timestamp": now, "consumer_lag": 0} for agent in agents]
+            answer = await self._beating_line.ask(self._request("POST", "agents:heartbeat", {"items": beats}))
+            if answer.status != 200:
+                print(answer.status, answer.body[:300], file=sys.stderr)
             await asyncio.sleep(_BEAT_SECONDS)
 
     async def _at_full_speed(self) -> None:
