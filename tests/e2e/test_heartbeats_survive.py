@@ -55,7 +55,7 @@ class Client(threading.Thread):
 
 
 class Joiner(threading.Thread):
-    """Joins one agent after the other until it can no more, and keeps the credentials that it was told."""
+    """Joins agents one after the other until the server is gone, and keeps the returned credentials."""
 
     def __init__(self, port: int, invitation: str) -> None:
         super().__init__(daemon=True)
@@ -124,7 +124,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_web_process_is_killed(we
 
 
 def every_join_holds(joiner: Joiner) -> None:
-    """Every credential that was told is good, and every agent has cost one use: no half joins."""
+    """Every returned credential works, and each agent has used the join token once."""
     joined = {str(agent) for agent in Agent.objects.filter(name__startswith="j").values_list("id", flat=True)}
     assert set(joiner.tokens) <= joined
     assert JoinToken.objects.get().uses_left == JOINS - len(joined)

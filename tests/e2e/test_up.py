@@ -171,7 +171,7 @@ def follows_its_files(up: Up, documents: Path) -> None:
     until(lambda: ask(up, "GET", "overrides/source")["state"] == "failing")
     source = ask(up, "GET", "overrides/source")
     assert (source["errors"][0]["file"], source["errors"][0]["line"]) == ("ml.yaml", 7)
-    # Every web process answers alike: what is in force lies in the database.
+    # All web processes give the same answer, because the overrides in force are in the database.
     assert {cpu(up) for _ in range(20)} == {"2"}
 
     with pytest.raises(urllib.error.HTTPError) as refused:

@@ -1,4 +1,4 @@
-"""`manage.py up`: what it says, what it hides, and how it takes blows. Its life is told in test_up.py.
+"""`manage.py up`: output, secrets and restarts of its programs. Start, crash and stop are in test_up.py.
 
 Every command of the README and the guides shows what it promises, page after page.
 """

@@ -223,7 +223,7 @@ def test_nothing_that_was_acknowledged_is_lost_and_nobody_is_wrongly_unavailable
 
 
 def _every_join_holds(fleet: Fleet, joiners: list[Joiner]) -> None:
-    """Every credential that was told is good, and every agent has cost one use: no half joins."""
+    """Every returned credential works, and each agent has used the join token once."""
     tokens = {agent: token for joiner in joiners for agent, token in joiner.answers.items()}
     joined = {entry["agent_id"] for entry in fleet.everybody() if entry["environment"] == JOINING}
     assert len(tokens) > 100

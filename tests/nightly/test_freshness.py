@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.api_client import Api, token_for
-from tests.support.freshness import connected, revoke_and_read, take_role_and_read, write_and_read
-
-WRITES = 150
-REFUSALS = 20
+from tests.integration.overrides.api.effective.test_freshness import (  # noqa: F401  (the tests of this lane)
+    readers,
+    test_every_process_shows_a_write_that_another_has_acknowledged,
+    test_no_process_serves_a_principal_whose_role_was_taken,
+    test_no_process_serves_a_token_that_was_revoked,
+)
 
 
 @pytest.fixture
-def readers(live):
-    with connected(live.port) as opened:
-        yield opened
-
-
-@pytest.mark.parametrize("query", ["project=flytesnacks&domain=development", ""])
-def test_every_process_shows_a_write_that_another_has_acknowledged(readers, query):
-    write_and_read(readers, query, WRITES)
-
-
-def test_no_process_serves_a_token_that_was_revoked(readers):
-    Api(token_for("admin")).put("overrides/task_resource", {"attributes": {"limits": {"cpu": "1"}}})
-    revoke_and_read(readers, REFUSALS)
-
-
-def test_no_process_serves_a_principal_whose_role_was_taken(readers):
-    take_role_and_read(readers, REFUSALS)
+def rounds():
+    return 150, 20

@@ -76,4 +76,4 @@ def empty_quickly() -> None:
     def tear_down(test_case: Any) -> None:
         emptying.run()
 
-    TransactionTestCase._fixture_teardown = tear_down  # type: ignore[attr-defined]
+    TransactionTestCase._fixture_teardown = tear_down  # type: ignore[attr-defined]  # private: no stub

@@ -138,7 +138,7 @@ def _create_at_once(resource: ResourceRequest, actor: Actor) -> ResourceRow:
 
 def _service_type(body: dict[str, Any]) -> str:
     in_spec = body["spec"].get("service_type", body.get("service_type"))
-    if not isinstance(in_spec, str) or not re.match(SERVICE_TYPE_PATTERN, in_spec):
+    if not isinstance(in_spec, str) or not re.fullmatch(SERVICE_TYPE_PATTERN, in_spec):
         message = f"spec.service_type is required. {SERVICE_TYPE_MESSAGE}"
         raise InvalidRequest(message, errors=[FieldError("/spec/service_type", "required", message)])
     if body.get("service_type", in_spec) != in_spec:

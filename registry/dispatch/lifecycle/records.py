@@ -141,7 +141,7 @@ class Resource:
         return next((attempt for attempt in reversed(self.assignments) if attempt.agent.id == agent.id), None)
 
     def sealed(self) -> Resource:
-        """Make the end final: what appears later is deleted without changing it, and nothing has a status."""
+        """Make the end final: what appears later is deleted without changing it. Clear the status."""
         if self.state is not ResourceState.DELETED:
             return replace(self, deleted=False)
         return replace(self, deleted=True, status="")

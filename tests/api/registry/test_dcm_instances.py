@@ -137,6 +137,7 @@ NO_TYPE = f"spec.service_type is required. {SERVICE_TYPE_MESSAGE}"
         ("POST", "", {"spec": {}}, NO_TYPE),
         ("POST", "", {"spec": {"service_type": 7}}, NO_TYPE),
         ("POST", "", {"spec": {"service_type": "a.>"}}, NO_TYPE),
+        ("POST", "", {"spec": {"service_type": "vm\n"}}, NO_TYPE),
         (
             "POST",
             "",
