@@ -122,7 +122,7 @@ def test_without_valkey_nobody_waits_and_the_process_counts_by_itself(db, settin
     statuses = [api.get("me").status_code for _ in range(51)]
 
     assert statuses == [200] * 50 + [429]
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 50  # A second of waiting for Valkey in each would be 51.
 
 
 def test_requests_are_counted_in_portions_that_all_processes_see(monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import resource
 import subprocess
 import sys
 
@@ -150,17 +149,6 @@ def test_what_was_seen_is_looked_at_again_only_where_somebody_came_first():
         retry_on_conflict(2, attempt, lambda seen: seen + 1, is_conflict=lambda error: False)
 
 
-def test_help_comes_at_once():
-    def processor_seconds() -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "cpctl", "--help"], capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    # Other work on this machine makes it slower, never faster: the best of a few is what it costs.
-    assert min(processor_seconds() for _ in range(3)) < 0.15
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_says_of_a_command_what_the_command_says_of_itself(name):
     says = str(build(name).help).split("\n")[0]
@@ -259,7 +247,7 @@ def test_a_change_of_manager_is_something_to_do_and_no_difference():
 
 
 def test_help_costs_no_import_of_what_only_commands_need():
-    heavy = ["http.client", "ssl", "yaml", "rich", "httpx", "attrs", "django", "tempfile"]
+    heavy = ["http.client", "ssl", "yaml", "rich", "httpx", "attrs", "django", "tempfile", "asyncio", "nats"]
     script = f"import sys, cpctl.main; print([one for one in {heavy} if one in sys.modules])"
 
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

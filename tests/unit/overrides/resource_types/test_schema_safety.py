@@ -47,7 +47,7 @@ def test_no_pattern_makes_a_value_slow(pattern, value, strategy):
     errors = own.errors({"?": value, value: 1})
 
     assert [error.pointer for error in errors] == ["/attributes/?"]
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20  # A backtracking engine would need years.
 
 
 @pytest.mark.parametrize(
