@@ -71,7 +71,7 @@ def flyte_server(live: Any, folder: Path, **environment: str) -> Iterator[int]:
     log = folder / f"flyte-{port}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, str(ROOT / "manage.py"), "flyte_grpc"],
+            [sys.executable, str(ROOT / "manage.py"), "flyte_grpc", "--skip-checks"],
             env={**os.environ, **live.environment, "FLYTE_GRPC_PORT": str(port), **environment},
             stdout=output,
             stderr=subprocess.STDOUT,

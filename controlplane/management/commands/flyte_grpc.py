@@ -26,6 +26,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--probe", action="store_true", help="Check whether a running server responds, and exit."
         )
+        # Django has this option only for commands that always check.
+        parser.add_argument(
+            "--skip-checks", action="store_true", help="Start without Django's system checks."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not is_installed("flyte"):
@@ -36,13 +40,14 @@ class Command(BaseCommand):
             if not serves(_listening()):
                 raise CommandError(f"No Flyte gRPC server responds on port {settings.FLYTE_GRPC_PORT}.")
             return
-        self._serve()
+        self._serve(is_checked=options["skip_checks"])
 
-    def _serve(self) -> None:
+    def _serve(self, *, is_checked: bool) -> None:
         from overrides.flyte.grpc_server import build
 
         _check_encrypted()
-        self.check()
+        if not is_checked:
+            self.check()
         try:
             server, port = build(_listening())
         except (RuntimeError, OSError) as error:
