@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from controlplane.scopes import Scope
@@ -46,12 +46,23 @@ ANALYZE overrides_override; ANALYZE overrides_overrideversion; ANALYZE overrides
 """
 
 
+@pytest.fixture(scope="module")
+def filled(django_db_setup, django_db_blocker):
+    """One transaction for this module: to fill the tables takes longer than all tests do."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(FILL)
+            cursor.execute("SELECT count(*) FROM overrides_override")
+            assert cursor.fetchone()[0] == 100_800
+        yield
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def many(db):
-    with connection.cursor() as cursor:
-        cursor.execute(FILL)
-        cursor.execute("SELECT count(*) FROM overrides_override")
-        assert cursor.fetchone()[0] == 100_800
+def many(filled, django_db_blocker):
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 def whole_tables_read(call) -> list[str]:
