@@ -12,7 +12,7 @@ NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 def load_profile() -> None:
     """Machines are noisy: no limits of time. In CI the same examples every time, elsewhere new ones."""
     untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.register_profile("everyday", untimed, max_examples=40, derandomize=bool(os.environ.get("CI")))
+    settings.register_profile("everyday", untimed, max_examples=25, derandomize=bool(os.environ.get("CI")))
     settings.register_profile("nightly", untimed, max_examples=1_000)
     settings.load_profile("nightly" if NIGHTLY else "everyday")
 
