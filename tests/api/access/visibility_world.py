@@ -221,7 +221,10 @@ def _readers(admin: Api, people: dict[str, Principal]) -> tuple[Reader, ...]:
         visible = sees.get(name, set())
         how = asks.get(name, ("reads", "writes"))
         hidden, has_roles = everything - visible, name in sees
-        readers.append(Reader(name, Api(secret), hidden, how, has_roles, principal.name))
+        api = Api(secret)
+        # Other requests are rolled back, and would all write again when the token was last used.
+        api.get("me")
+        readers.append(Reader(name, api, hidden, how, has_roles, principal.name))
     return (*readers, Reader("administrator", admin, frozenset()))
 
 
