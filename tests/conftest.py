@@ -65,9 +65,14 @@ def identity_provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iden
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings() -> None:
-    """An emptying that meets a task of the running worker is not the one that has to give way."""
+    """An emptying that meets a task of the running worker is not the one that has to give way.
+
+    The limits of locks and statements are far above it: autovacuum gives way to a waiter only at the waiter's
+    deadlock timeout, and what a test does to whole tables may take long on a busy machine.
+    """
     options = connection.settings_dict["OPTIONS"]
-    options["options"] = f"{options.get('options', '')} -c deadlock_timeout=20s"
+    limits = "-c deadlock_timeout=20s -c lock_timeout=60s -c statement_timeout=120s"
+    options["options"] = f"{options.get('options', '')} {limits}"
 
 
 @pytest.fixture(scope="session")

@@ -71,7 +71,7 @@ def console(system: System, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         )
     )
     try:
-        until(lambda: is_reachable(f"{url}/readyz"), 30, lambda: tail(folder / "web.log", 30))
+        until(lambda: is_reachable(f"{url}/readyz"), 60, lambda: tail(folder / "web.log", 30))
         yield Console(url, provider)
     finally:
         stop_all([web], patience=5)
@@ -153,7 +153,7 @@ def test_a_logout_at_the_provider_ends_the_console_session(visitor: Page, consol
     visitor.wait_for_url(f"{console.url}/agents")
 
     cookies = {cookie["name"]: cookie["value"] for cookie in visitor.context.cookies(console.url)}
-    stream = httpx.stream("GET", f"{console.url}/api/v1/events", cookies=cookies, headers=EVENTS, timeout=5)
+    stream = httpx.stream("GET", f"{console.url}/api/v1/events", cookies=cookies, headers=EVENTS, timeout=30)
     with stream as events:
         assert events.status_code == 200
         visitor.goto(f"{console.provider.issuer}/session/end")
@@ -161,7 +161,7 @@ def test_a_logout_at_the_provider_ends_the_console_session(visitor: Page, consol
         # It raises if nothing arrives for five seconds; the stream itself sends only every fifteen.
         assert "".join(events.iter_text()).startswith("id: ")
 
-    until(lambda: not Session.objects.filter(principal__name="grace").exists(), 5)
+    until(lambda: not Session.objects.filter(principal__name="grace").exists())
     visitor.goto(f"{console.url}/agents")
     visitor.wait_for_url(re.compile("/login"))
 

@@ -95,7 +95,7 @@ class Process:
         """
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(30)
+            return self.process.wait(60)
         finally:
             self.kill()
 
@@ -187,7 +187,7 @@ def manage(*arguments: str) -> tuple[str, ...]:
 
 def ask(url: str, **headers: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=5) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=30) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -369,8 +369,8 @@ def test_nats_admits_whom_its_configuration_names(by_hand, tmp_path):
     user = by_hand.secrets["NATS_URL"].partition("://")[2].partition("@")[0]
     server = Process([str(nats_server()), "--config", str(config)], {}, tmp_path / "nats.log")
     try:
-        until(lambda: server_answers(f"nats://{user}@127.0.0.1:{port}", timeout=1), 10, lambda: server.output)
-        assert not server_answers(f"nats://controlplane:wrong@127.0.0.1:{port}", timeout=5)
+        until(lambda: server_answers(f"nats://{user}@127.0.0.1:{port}", timeout=1), 60, lambda: server.output)
+        assert not server_answers(f"nats://controlplane:wrong@127.0.0.1:{port}", timeout=20)
     finally:
         server.kill()
 

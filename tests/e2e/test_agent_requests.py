@@ -61,7 +61,7 @@ class Site:
         (folder / "providers.json").write_text(json.dumps(providers))
         for name, port in self.ports.items():
             self.start(f"{name}_provider", PROVIDER_PORT=str(port))
-            until(lambda name=name: is_reachable(f"{self.url(name)}/health"), 20)
+            until(lambda name=name: is_reachable(f"{self.url(name)}/health"))
         self.start("agent")
 
     def url(self, provider: str) -> str:
@@ -79,16 +79,16 @@ class Site:
         request = urllib.request.Request(
             f"{self.url('slow')}/admin", json.dumps(order).encode(), {}, method="PUT"
         )
-        urllib.request.urlopen(request, timeout=5).close()
+        urllib.request.urlopen(request, timeout=30).close()
 
     def kill(self, program: str) -> None:
         self.processes[program].kill()
-        self.processes[program].wait(10)
+        self.processes[program].wait(60)
 
     def drain(self) -> float:
         began = time.monotonic()
         self.processes["agent"].send_signal(signal.SIGTERM)
-        assert self.processes["agent"].wait(30) == 0, self.log.read_text()
+        assert self.processes["agent"].wait(60) == 0, self.log.read_text()
         return time.monotonic() - began
 
     def work(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class Site:
     def end(self) -> None:
         for process in self.processes.values():
             process.kill()
-            process.wait(10)
+            process.wait(60)
         for file in (self.folder / "processes").glob("*.json"):
             with suppress(OSError):
                 os.killpg(json.loads(file.read_text())["pid"], signal.SIGKILL)

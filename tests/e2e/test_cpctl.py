@@ -386,7 +386,7 @@ def test_events_are_followed_and_agents_watched_as_they_change(cpctl):
             if not any(reader.is_alive() for reader in readers):
                 break
         follower.send_signal(signal.SIGINT)
-        assert follower.wait(10) == Exit.INTERRUPTED
+        assert follower.wait(60) == Exit.INTERRUPTED
     finally:
         for process in (follower, watcher):
             process.terminate()

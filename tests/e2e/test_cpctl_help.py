@@ -140,7 +140,7 @@ def test_examples_that_go_on_until_they_are_ended(place):
             process.wait(1)
     for process in started:
         process.send_signal(signal.SIGINT)
-    assert {process.wait(20) for process in started} == {Exit.INTERRUPTED}
+    assert {process.wait(60) for process in started} == {Exit.INTERRUPTED}
 
 
 def test_examples_of_the_whole_program_work(place):

@@ -30,7 +30,7 @@ def wait_for_url(process: subprocess.Popen[str]) -> str:
     for line in process.stderr:
         if match := URL.search(line):
             return match.group().rstrip(".")
-    raise AssertionError(f"no URL, exit code {process.wait(10)}")
+    raise AssertionError(f"no URL, exit code {process.wait(60)}")
 
 
 def path_of(url: str) -> str:
@@ -50,7 +50,7 @@ def log_in_by_device(cpctl: Cpctl, server: str, browser: Any) -> None:
     assert user_code is not None, page.content.decode()
     approval = browser.post("/device", {"user_code": user_code[1], "decision": "approve"})
     assert approval.status_code in (200, 302), approval.content
-    assert login.wait(30) == 0, login.stderr and login.stderr.read()
+    assert login.wait(60) == 0, login.stderr and login.stderr.read()
 
 
 def test_a_person_logs_in_with_a_code_renews_the_token_and_logs_out(cpctl, live):
@@ -82,7 +82,7 @@ def test_a_person_logs_in_in_the_browser(cpctl, live):
     page = urllib.request.Request(wait_for_url(login), headers={"Cookie": cookies})  # the server
     with urllib.request.urlopen(page, timeout=10) as answer:  # follows to our own port
         assert b"You are logged in" in answer.read()
-    assert login.wait(30) == 0, login.stderr and login.stderr.read()
+    assert login.wait(60) == 0, login.stderr and login.stderr.read()
     assert "ada (person)" in cpctl("whoami").out
 
 
@@ -92,7 +92,7 @@ def test_an_answer_to_another_login_is_refused(cpctl, live):
     assert redirect is not None
     callback = unquote(redirect[1])
     with urllib.request.urlopen(f"{callback}?code=x&state=wrong", timeout=10):  # our own loopback port
-        assert login.wait(30) == 4
+        assert login.wait(60) == 4
     assert not (cpctl.folder / "config" / "config.json").exists()
 
 

@@ -76,7 +76,7 @@ def test_a_resource_that_fails_ends_the_wait_with_its_reason(cpctl):
     ran = cpctl.start(
         "resources", "apply", "-f", "vm.yaml", "--id", "web-1", "--yes", "--wait", "--timeout", "60"
     )
-    until(agent.fetch, 30, lambda: f"no request: {ran.poll()}")
+    until(agent.fetch, 60, lambda: f"no request: {ran.poll()}")
     agent.answer("dcm.agent.error", resource_id="web-1", epoch=1, error="NO_QUOTA", details="Ask for more.")
 
     out, err = ran.communicate(timeout=60)

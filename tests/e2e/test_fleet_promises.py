@@ -47,6 +47,6 @@ def test_while_the_web_servers_are_away_longer_than_a_lease_nobody_becomes_unava
     until(lambda: in_state("ready", agents))
     until(lambda: not Environment.objects.exclude(guard_engaged_at=None).exists())
     fleet.stopping.set()
-    fleet.join(15)
+    fleet.join(60)
 
     assert {kind for kind, _ in events_told()} == {"agent.unknown", "agent.ready"}

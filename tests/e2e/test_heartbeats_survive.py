@@ -113,7 +113,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_web_process_is_killed(we
 
     web.kill()
     for thread in (*clients, joiner):
-        thread.join(15)
+        thread.join(60)
 
     acknowledged = {agent: at for client in clients for agent, at in client.answers.items()}
     assert len(acknowledged) == AGENTS

@@ -28,7 +28,7 @@ def test_a_queue_of_your_own_that_does_not_answer_is_named_before_anything_start
     url = f"redis://:secret@127.0.0.1:{free_port()}/0"
     starting = Up(tmp_path_factory.mktemp("given") / "data", REDIS_URL=url)
 
-    assert starting.process.wait(20) == 1
+    assert starting.process.wait(60) == 1
     assert "REDIS_URL is set, but the service at redis://:***@127.0.0.1" in starting.output
     assert "unset REDIS_URL to use the built-in one" in starting.output
     assert not (starting.data_dir / "postgres").exists()
@@ -39,7 +39,7 @@ def test_a_port_of_nats_that_is_taken_is_a_clear_error(tmp_path_factory: pytest.
         port = taken.getsockname()[1]
         folder = tmp_path_factory.mktemp("taken") / "data"
         starting = Up(folder, "--no-demo", "--nats-port", str(port))
-        starting.process.wait(30)
+        starting.process.wait(60)
     assert (
         f"Port {port} is already in use. Choose another port: make up NATS_PORT={port + 1}" in starting.output
     )
@@ -48,6 +48,6 @@ def test_a_port_of_nats_that_is_taken_is_a_clear_error(tmp_path_factory: pytest.
 def test_a_port_that_is_no_port_is_a_clear_error(tmp_path_factory: pytest.TempPathFactory) -> None:
     starting = Up(tmp_path_factory.mktemp("port") / "data", port=70000)
 
-    assert starting.process.wait(20) != 0
+    assert starting.process.wait(60) != 0
     assert "'70000' is not a port" in starting.output
     assert not starting.data_dir.exists()

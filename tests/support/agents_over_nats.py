@@ -61,7 +61,7 @@ _count = iter(range(1_000_000_000))
 
 def publish(nats: NatsConnection, subject: str, *bodies: bytes) -> None:
     messages = [ToPublish(subject, body, f"m{next(_count)}") for body in bodies]
-    assert set(nats.publish(messages, timeout=5)) == {""}
+    assert set(nats.publish(messages, timeout=30)) == {""}
 
 
 @contextmanager

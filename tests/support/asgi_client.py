@@ -76,7 +76,7 @@ def close_connections(pool: Any, threads: int) -> None:
     meet = threading.Barrier(threads)
 
     def close() -> None:
-        meet.wait(5)
+        meet.wait(60)
         connections.close_all()
 
     for number in [pool.submit(close) for _ in range(threads)]:

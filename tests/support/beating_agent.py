@@ -37,7 +37,7 @@ class BeatingAgent(threading.Thread):
             data=json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
     def __enter__(self) -> BeatingAgent:
@@ -48,4 +48,4 @@ class BeatingAgent(threading.Thread):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stopping.set()
-        self.join(10)
+        self.join(60)

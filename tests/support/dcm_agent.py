@@ -158,7 +158,7 @@ class DcmAgent:
         self.process = subprocess.Popen(
             [self.binary], env=self.environment, stdout=self.log.open("ab"), stderr=subprocess.STDOUT
         )
-        until(lambda: is_reachable(f"http://{self.address}/api/v1alpha1/health"), 30, self.log.read_text)
+        until(lambda: is_reachable(f"http://{self.address}/api/v1alpha1/health"), 60, self.log.read_text)
 
     def add_provider(self, endpoint: str) -> None:
         body = {
@@ -172,15 +172,15 @@ class DcmAgent:
             json.dumps(body).encode(),
             {"Content-Type": "application/json"},
         )
-        urllib.request.urlopen(request, timeout=5).close()
+        urllib.request.urlopen(request, timeout=30).close()
 
     def provider_is(self, status: str) -> bool:
-        with urllib.request.urlopen(f"http://{self.address}/api/v1alpha1/providers", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{self.address}/api/v1alpha1/providers", timeout=30) as answer:
             return [one["status"] for one in json.loads(answer.read())["results"]] == [status]
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 class Recording:

@@ -108,7 +108,7 @@ def register(token: str, count: int) -> list[str]:
     return [api.post("agents", body).json()["agent_id"] for body in bodies]
 
 
-def until(what: Callable[[], object], seconds: float = 30) -> None:
+def until(what: Callable[[], object], seconds: float = 60) -> None:
     until_true(
         what,
         seconds,
@@ -119,7 +119,7 @@ def until(what: Callable[[], object], seconds: float = 30) -> None:
 
 def ready(port: int) -> bool:
     try:
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2).close()
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=20).close()
     except OSError:
         return False
     return True

@@ -83,7 +83,7 @@ class IdentityProvider:
             thread.start()
             result = self.send_logout_token(uri=f"http://127.0.0.1:{server.server_port}/", **body)
             assert result == "delivered", result
-            thread.join(10)
+            thread.join(60)
         return received.get(timeout=10)
 
     def requests(self) -> list[str]:

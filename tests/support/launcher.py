@@ -82,7 +82,7 @@ class Up:
         began = time.monotonic()
         if self.process.poll() is None:
             self.process.send_signal(number)
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=60)
         return time.monotonic() - began
 
 
@@ -110,4 +110,4 @@ class Web:
 
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)

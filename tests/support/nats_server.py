@@ -36,7 +36,7 @@ class OwnNats:
             str(self.port),
         ]
         self.process = subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL)
-        until(self._answers, 10, pause=0.01)
+        until(self._answers, 60, pause=0.01)
 
     def stop(self) -> None:
         if self.process is not None:

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 def until(
     condition: Callable[[], T],
-    seconds: float = 20,
+    seconds: float = 60,
     explain: Callable[[], object] = lambda: "The condition did not come true in time.",
     *,
     pause: float = 0.02,
@@ -28,7 +28,7 @@ def until(
 def is_reachable(url: str) -> bool:
     """Does the URL answer with a success? For servers that are starting."""
     try:
-        urllib.request.urlopen(url, timeout=2).close()
+        urllib.request.urlopen(url, timeout=20).close()
     except OSError:
         return False
     return True

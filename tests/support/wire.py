@@ -44,7 +44,7 @@ class Wire:
 
     def __exit__(self, *error: object) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
-        self._thread.join(5)
+        self._thread.join(60)
         self._file.close()
         self._socket.close()
 

@@ -253,7 +253,7 @@ def test_a_token_that_is_revoked_meanwhile_leaves_no_child(transactional_db):
         issue_tokens.revoke_token(parent.id, of=None, actor=ACTOR)
         thread.start()
         _wait_for_a_lock()
-    thread.join(10)
+    thread.join(60)
 
     assert len(outcome) == 1
     assert not Token.objects.filter(revoked_at=None).exists()
@@ -275,7 +275,7 @@ def test_a_child_that_is_being_created_is_revoked_with_its_grandparent(transacti
         issue_tokens.issue_token(admin, "c", None, issuer=Issuer(caller_for(admin), parent.id), actor=ACTOR)
         thread.start()
         _wait_for_a_lock()
-    thread.join(10)
+    thread.join(60)
 
     assert Token.objects.filter(revoked_at=None).count() == 0
     assert Token.objects.count() == 3
@@ -287,4 +287,4 @@ def _wait_for_a_lock():
             cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
             return bool(cursor.fetchone()[0])
 
-    until(is_waited_for, 5, lambda: "Nobody waits for a lock.")
+    until(is_waited_for, 60, lambda: "Nobody waits for a lock.")

@@ -204,7 +204,7 @@ def meanwhile_removed(agent_id: str, work: Callable[[], Any]) -> Any:
         with transaction.atomic():
             lifecycle.remove(agent_id, force=True, actor=ACTOR)
             removed.set()
-            go.wait(10)
+            go.wait(60)
         connections.close_all()
 
     def run() -> Any:
@@ -215,7 +215,7 @@ def meanwhile_removed(agent_id: str, work: Callable[[], Any]) -> Any:
 
     with ThreadPoolExecutor(2) as pool:
         removing = pool.submit(remove)
-        assert removed.wait(5)
+        assert removed.wait(60)
         working = pool.submit(run)
         with pytest.raises(TimeoutError):
             working.result(0.3)

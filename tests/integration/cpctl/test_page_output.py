@@ -39,7 +39,7 @@ class _Pages(BaseHTTPRequestHandler):
         query = parse_qs(urlsplit(self.path).query)
         start = int(query.get("cursor", ["0"])[0])
         if start:
-            self.server.may_go_on.wait(20)
+            self.server.may_go_on.wait(60)
         self.server.pages += 1
         end = min(start + PAGE, self.server.rows)
         items = [{"name": f"agent-{n}", "agent_id": str(n), "labels": _LABELS} for n in range(start, end)]
@@ -94,7 +94,7 @@ def test_the_first_page_is_printed_before_the_second_is_there(fleet, tmp_path, h
     # Whoever reads only the beginning ends it, without an error.
     ran.stdout.close()
     fleet.may_go_on.set()
-    assert ran.wait(20) == 0
+    assert ran.wait(60) == 0
     assert ran.stderr is not None
     assert ran.stderr.read() == ""
     assert fleet.pages <= 3

@@ -144,7 +144,7 @@ def test_nothing_is_left_behind_by_a_supervisor_that_was_killed(tmp_path: Path) 
         pids = [int(word) for word in supervisor.stdout.readline().split()]  # type: ignore[union-attr]
         supervisor.kill()
 
-    until(lambda: not any(runs(pid) for pid in pids), 5)
+    until(lambda: not any(runs(pid) for pid in pids))
 
     assert len(pids) == 3
     assert [pid for pid in pids if runs(pid)] == []

@@ -40,7 +40,7 @@ def test_each_message_has_its_stream(nats: NatsConnection) -> None:
         "dcm.agents.a.responses",
         "dcm.vm",
     )
-    assert not any(nats.publish([ToPublish(one, b"", one) for one in subjects], timeout=2))
+    assert not any(nats.publish([ToPublish(one, b"", one) for one in subjects], timeout=30))
 
     stored = {spec.name: nats.ensure_stream(spec).messages for spec in specs()}
     assert stored == {REQUESTS: 2, RESPONSES: 2, STATUS: 1, ADVISORIES: 0}
@@ -51,7 +51,7 @@ def test_each_message_has_its_stream(nats: NatsConnection) -> None:
 @pytest.mark.usefixtures("streams")
 def test_messages_that_were_delivered_too_often_are_reported_in_a_stream(nats: NatsConnection) -> None:
     consumer = ConsumerSpec(REQUESTS, "alpha-consumer", ("dcm.agent.alpha",), max_deliveries=1)
-    nats.publish([ToPublish("dcm.agent.alpha", b"", "1")], timeout=2)
+    nats.publish([ToPublish("dcm.agent.alpha", b"", "1")], timeout=30)
     (received,) = nats.fetch(consumer, limit=1, seconds=2)
     received.nak()
     nats.fetch(consumer, limit=1, seconds=0.1)
@@ -117,7 +117,7 @@ def test_three_relays_have_lost_messages_sent_again_once() -> None:
             lock(AdvisoryLock.OUTBOX)
             results = threads.map(note, range(3))
             # All have noticed it before the first one goes on.
-            until(lambda: waiting_for_locks() == 3, 5)
+            until(lambda: waiting_for_locks() == 3)
         assert sorted(results) == [0, 0, 50]
     assert OutboxMessage.objects.count() == 100
 

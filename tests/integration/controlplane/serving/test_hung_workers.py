@@ -116,4 +116,4 @@ def test_a_worker_that_is_only_busy_is_left_alone(served: Served) -> None:
 def test_a_stop_is_handed_on_and_ends_in_good_order(served: Served) -> None:
     served.process.send_signal(signal.SIGTERM)
 
-    assert served.process.wait(10) == 0
+    assert served.process.wait(60) == 0

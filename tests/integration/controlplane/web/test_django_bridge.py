@@ -63,7 +63,7 @@ def wait_for_port(port: int) -> None:
             return True
         return False
 
-    until(is_open, 15)
+    until(is_open)
 
 
 def exchange(port: int, request: bytes) -> tuple[bytes, bytes]:

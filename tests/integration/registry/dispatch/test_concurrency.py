@@ -30,7 +30,7 @@ def at_once(*acts: Callable[[], object]) -> None:
 
     def run(act: Callable[[], object]) -> None:
         try:
-            start.wait(timeout=10)
+            start.wait(timeout=60)
             act()
         except Conflict:
             pass

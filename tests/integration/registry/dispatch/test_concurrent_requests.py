@@ -34,7 +34,7 @@ def at_once(steps: Sequence[Callable[[], Any]]) -> list[Any]:
 
     def run(step: Callable[[], Any]) -> Any:
         try:
-            barrier.wait(10)
+            barrier.wait(60)
             return step()
         finally:
             connection.close()

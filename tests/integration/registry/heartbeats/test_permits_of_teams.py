@@ -164,7 +164,7 @@ def test_a_permit_given_while_a_right_is_lost_does_not_outlive_the_loss(loss):
         losses[loss]()
         thread.start()
         until(lambda: is_somebody_waiting() or not thread.is_alive())
-    thread.join(10)
+    thread.join(60)
 
     assert not thread.is_alive()
     assert sender.permit() is None

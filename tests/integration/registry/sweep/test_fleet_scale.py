@@ -367,13 +367,13 @@ def test_an_agent_that_is_being_renewed_is_skipped_and_nobody_waits():
             cursor.execute("BEGIN")
             cursor.execute("SELECT 1 FROM registry_lease WHERE agent_id = %s FOR UPDATE", [agents[0].id])
             marking.set()
-            go.wait(10)
+            go.wait(60)
             cursor.execute("COMMIT")
         connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         holding = pool.submit(hold)
-        marking.wait(5)
+        marking.wait(60)
         marked = sweep.sweep_leases()
         is_still_held = not holding.done()
         go.set()
@@ -394,13 +394,13 @@ def test_two_sweeps_that_look_at_once_do_the_work_of_one():
             cursor.execute("BEGIN")
             cursor.execute("SELECT 1 FROM registry_sweeprecord FOR UPDATE")
             marking.set()
-            go.wait(10)
+            go.wait(60)
             cursor.execute("COMMIT")
         connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(look)
-        marking.wait(5)
+        marking.wait(60)
         expire()
         assert sweep.sweep_leases() == 0
         go.set()
@@ -424,7 +424,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
                     between, 9, judged_at=timezone.now(), grace=policy.grace(), gap=policies.outage_gap()
                 )
                 marking.set()
-                go.wait(10)
+                go.wait(60)
             return marked
         finally:
             connections.close_all()
@@ -437,7 +437,7 @@ def test_a_heartbeat_that_waited_for_the_sweep_sees_what_it_did():
 
     with ThreadPoolExecutor(2) as pool:
         marking_it = pool.submit(mark)
-        marking.wait(5)
+        marking.wait(60)
         beating = pool.submit(beat_it)
         time.sleep(0.3)
         assert not beating.done()

@@ -136,7 +136,7 @@ def test_large_bodies_wait_for_each_other_and_small_ones_do_not(bridge):
     def application(environ, start_response):
         path_infos.append(environ["PATH_INFO"])
         if environ["PATH_INFO"].startswith("/large"):
-            release.wait(10)
+            release.wait(60)
         start_response("200 OK", [])
         return [b""]
 
@@ -181,7 +181,7 @@ def test_a_stream_goes_out_piece_by_piece(bridge):
 
     def pieces():
         yield b"first"
-        more.wait(10)
+        more.wait(60)
         yield b"second"
 
     streamed = Streamed(pieces())
@@ -261,7 +261,7 @@ def test_stopping_waits_for_what_runs_and_ends_streams(bridge):
     def application(environ, start_response):
         start_response("200 OK", [])
         if environ["PATH_INFO"] == "/slow":
-            slow_may_end.wait(10)
+            slow_may_end.wait(60)
             return [b"slow"]
         return streamed
 

@@ -68,7 +68,7 @@ class Site:
         return [event["type"].removeprefix("dcm.") for event in list(self.work.memory.outgoing)]
 
     def said(self, *kinds: str) -> None:
-        until(lambda: self.answers() == list(kinds), 10, self.answers)
+        until(lambda: self.answers() == list(kinds), 60, self.answers)
 
     def end(self) -> None:
         self.work.stop(5)
@@ -112,7 +112,7 @@ def test_requests_for_one_resource_stay_in_order(site):
     for number in range(20):
         site.request("create", f"r{number}", delay_seconds=0.02)
         site.request("delete", f"r{number}")
-    until(lambda: site.answers().count(DELETED) == 40, 20, site.answers)
+    until(lambda: site.answers().count(DELETED) == 40, 60, site.answers)
     assert site.answers().count(CREATED) == 20
     assert site.provider._resources == {}
 

@@ -156,7 +156,7 @@ def test_a_check_that_hangs_or_breaks_is_a_failed_one_and_is_run_once_at_a_time(
 
     def hang() -> bool:
         runs.append(1)
-        return release.wait(20)
+        return release.wait(60)
 
     checks = (
         Check("postgres", True, hang, "postgres"),
@@ -255,7 +255,7 @@ def _until(over: threading.Event, ask: Callable[[], int]) -> list[int]:
 
 
 def _wait_for(url: str, explain: Callable[[], str]) -> None:
-    until(lambda: is_reachable(url), 30, explain)
+    until(lambda: is_reachable(url), 60, explain)
 
 
 def test_a_flood_of_the_login_page_is_refused_and_other_addresses_are_not(live: System) -> None:

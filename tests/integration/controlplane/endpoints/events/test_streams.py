@@ -262,4 +262,4 @@ def test_a_principal_has_a_limit_of_watches(live):
             return True
         return False
 
-    until(is_admitted, 20, pause=0.2)
+    until(is_admitted, 60, pause=0.2)

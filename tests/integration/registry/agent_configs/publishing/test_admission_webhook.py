@@ -33,7 +33,7 @@ def https(live, tmp_path):
         yield f"https://localhost:{port}", certificate
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(60)
 
 
 def review(https, token: str, **request) -> dict:
@@ -119,6 +119,6 @@ def test_whoever_does_not_trust_the_certificate_or_has_no_token_learns_nothing(l
     url, _ = https
 
     with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
-        urllib.request.urlopen(f"{url}/api/v1/version", timeout=5)
+        urllib.request.urlopen(f"{url}/api/v1/version", timeout=30)
     with pytest.raises(urllib.error.HTTPError, match="401"):
         review(https, "cp_pat_wrong", operation="DELETE", oldObject=config_map(NAME))

@@ -459,7 +459,7 @@ def in_threads(*works) -> list:
 
     def run(number: int) -> None:
         try:
-            barrier.wait(5)
+            barrier.wait(60)
             outcomes[number] = works[number]()
         except Exception as error:
             outcomes[number] = error
@@ -470,7 +470,7 @@ def in_threads(*works) -> list:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     return outcomes
 
 

@@ -353,7 +353,7 @@ def test_a_publication_does_not_wait_for_the_recompute_of_another_team():
         lock_publishing()
         thread = threading.Thread(target=publish_beta)
         thread.start()
-        thread.join(10)
+        thread.join(60)
         assert generations == [1]
 
     assert "beta-sensor" not in served()

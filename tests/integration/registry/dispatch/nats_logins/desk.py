@@ -55,7 +55,7 @@ def running_desk() -> Iterator[NatsConnection]:
         finally:
             stopping.set()
             for thread in loops:
-                thread.join(10)
+                thread.join(60)
 
 
 def make_agent(name: str, state: str = "ready", **more: Any) -> Agent:

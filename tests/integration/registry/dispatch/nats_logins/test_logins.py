@@ -56,14 +56,14 @@ def desk(db: None) -> Iterator[NatsConnection]:
 def test_an_agent_is_approved_fetches_and_answers(desk: NatsConnection) -> None:
     agent = make_agent("alpha")
     password = password_of(agent)
-    desk.publish([ToPublish("dcm.agent.alpha", b"create", "m1")], timeout=5)
+    desk.publish([ToPublish("dcm.agent.alpha", b"create", "m1")], timeout=30)
 
     async def work() -> tuple[bytes, str]:
         async with connected(agent, password) as mine:
             stream = mine.client.jetstream()
             pull = await stream.pull_subscribe("dcm.agent.alpha", "alpha-consumer", REQUESTS.name)
-            (message,) = await pull.fetch(1, timeout=2)
-            await message.ack_sync(timeout=2)
+            (message,) = await pull.fetch(1, timeout=30)
+            await message.ack_sync(timeout=30)
             stored = await stream.publish(f"dcm.agents.{agent.id}.responses", b"done")
             assert mine.problems == []
             return message.data, stored.stream
@@ -214,14 +214,14 @@ def test_responses_cannot_be_pointed_at_what_is_not_the_agents(desk: NatsConnect
     async def work() -> None:
         async with connected(agent, password) as mine, connected(other, others_password):
             for target in targets:
-                await in_thread(desk.publish)([ToPublish("dcm.agent.alpha", b"", target)], timeout=5)
+                await in_thread(desk.publish)([ToPublish("dcm.agent.alpha", b"", target)], timeout=30)
                 for subject, body in ((fetch, b"1"), (inquire, b""), (fetch, b'{"no_wait":true,"batch":9}')):
                     await mine.client.publish(subject, body, reply=target)
                 await mine.client.publish(f"dcm.agents.{agent.id}.responses", b"mine", reply=target)
                 await mine.client.flush()
 
-    desk.publish([ToPublish("dcm.agents.responses", b"kept", "r1")], timeout=5)
-    desk.publish([ToPublish("dcm.agent.beta", b"not for alpha", "b1")], timeout=5)
+    desk.publish([ToPublish("dcm.agents.responses", b"kept", "r1")], timeout=30)
+    desk.publish([ToPublish("dcm.agent.beta", b"not for alpha", "b1")], timeout=30)
     asyncio.run(work())
 
     # NATS stores what was published some time after it has read it.

@@ -48,7 +48,7 @@ class Web:
         def compute(scope, resource_type):
             answer = real(scope, resource_type)
             self.computed += 1
-            self.gate.wait(10)
+            self.gate.wait(60)
             return answer
 
         async def left(*request):
@@ -390,7 +390,7 @@ def test_a_look_that_began_before_a_request_is_not_taken_for_it(web, token, put,
 
     monkeypatch.setattr(looking.RevisionConnection, "poll", slow)
     early = web.worker.start("GET", READ, Authorization=f"Bearer {token}")
-    looked.wait(5)
+    looked.wait(60)
     put("2")
     late = web.worker.start("GET", READ, Authorization=f"Bearer {token}")
     time.sleep(0.1)

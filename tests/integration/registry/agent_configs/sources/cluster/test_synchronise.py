@@ -321,7 +321,7 @@ class Elsewhere:
 
     def end(self) -> None:
         self.watcher.halt()
-        self.thread.join(5)
+        self.thread.join(60)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -504,7 +504,7 @@ def test_the_command_follows_until_it_is_told_to_stop(cluster, plane, settings):
 
     def stop_when_ready() -> None:
         try:
-            until(lambda: _ready(port), 20)
+            until(lambda: _ready(port))
             answers.append(200)
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
