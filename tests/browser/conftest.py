@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from controlplane.access import principals, role_bindings
 from controlplane.access.login.session_store import SessionStore
@@ -23,6 +23,9 @@ from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.conftest import System
 from tests.support.api_client import ACTOR
+
+# Milliseconds. The default, 5 s, is too short on a busy machine.
+expect.set_options(timeout=30_000)
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
@@ -87,7 +90,7 @@ def page(chromium: Browser, live: System, jane: Principal) -> Iterator[Page]:
     context = chromium.new_context(base_url=live.url, viewport=WIDE, reduced_motion="reduce")
     log_in(context, live, jane)
     browser_page = context.new_page()
-    browser_page.set_default_timeout(10_000)
+    browser_page.set_default_timeout(30_000)
     broken: list[str] = []
     browser_page.on("pageerror", lambda error: broken.append(str(error)))
     browser_page.on(

@@ -84,7 +84,7 @@ def visitor(chromium: Browser, live: System, console: Console) -> Iterator[Page]
     create_team("ml", actor=ACTOR)
     context = chromium.new_context(base_url=console.url, viewport=WIDE, reduced_motion="reduce")
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(30_000)
     broken: list[str] = []
     page.on(
         "console", lambda message: broken.append(message.text) if "Security Policy" in message.text else None

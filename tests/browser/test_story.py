@@ -89,7 +89,7 @@ def _fall_silent_and_return(page: Page, client: Client, url: str) -> None:
     client("PUT", f"agents/{agent}/heartbeat", beat)
     expect(row.locator(".state")).to_have_text("ready")
     with BeatingAgent(url, token_for("agent")):
-        expect(row.locator(".state")).to_have_text("unavailable", timeout=10_000)
+        expect(row.locator(".state")).to_have_text("unavailable", timeout=30_000)
     client("PUT", f"agents/{agent}/heartbeat", beat)
     expect(row.locator(".state")).to_have_text("ready")
 

@@ -45,16 +45,16 @@ def ask(up: Up, method: str, path: str, body: object = None) -> dict:
 
 
 def wait_until_unavailable(up: Up, agent_id: str) -> None:
-    """Promise: within the lease (3 s here) and 15 s."""
+    """The promise is the lease (3 s here) and 15 s; a busy machine may take longer."""
     until(lambda: ask(up, "GET", f"agents/{agent_id}")["health_status"] == "unavailable", 60, pause=0.3)
 
 
 def wait_until_ready(up: Up) -> None:
-    """Promise: within 10 s after Postgres is back, without a restart of ours."""
+    """Without a restart of ours. The promise is 10 s after Postgres is back; a busy machine may take longer."""
     until(lambda: is_reachable(f"{up.url}/readyz"), 60, pause=0.1)
 
 
-def wait_until_gone(up: Up, seconds: float = 5) -> dict[int, str]:
+def wait_until_gone(up: Up, seconds: float = 30) -> dict[int, str]:
     deadline = time.monotonic() + seconds
     while (left := up.children()) and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -43,7 +43,7 @@ class Up:
     def output(self) -> str:
         return self._log.read_text()
 
-    def wait_for(self, text: str, seconds: float = 60) -> None:
+    def wait_for(self, text: str, seconds: float = 150) -> None:
         until(
             lambda: text in self.output or self.process.poll() is not None,
             seconds,
