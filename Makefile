@@ -28,8 +28,9 @@ up: .venv/.up ## Start everything on this machine (PORT=8001, DATA_DIR=dir, DEMO
 	@exec $(BIN)/python manage.py up --port "$(PORT)" --data-dir "$(DATA_DIR)" $(if $(filter 0,$(DEMO)),--no-demo)
 
 # Each process starts its own services. Tests of one file run in one process: they share fixtures.
-# The slow files are few and come first, so that no process waits for another at the end.
-ALL_TESTS := -n auto --maxprocesses 3 --dist loadfile --no-loadscope-reorder
+# The slow files are few and come first, so that no process waits for another at the end. Three processes, also
+# on two cores: many tests wait for programs to start and for leases to end.
+ALL_TESTS := -n 3 --dist loadfile --no-loadscope-reorder
 
 test: .venv/.dev ## Run all tests against real services (ARGS="tests/unit -x" for some of them)
 	@exec $(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))

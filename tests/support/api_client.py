@@ -8,8 +8,8 @@ from typing import Any
 
 from django.test import Client
 
-from controlplane.access import principals, role_bindings
-from controlplane.access.models import Principal, PrincipalKind
+from controlplane.access import principals, role_bindings, tokens
+from controlplane.access.models import Principal, PrincipalKind, RoleBinding, Token
 from controlplane.identity.actors import system
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Grant, Role
@@ -64,18 +64,29 @@ class Api:
 
 
 def make_principal(*roles: str, scope: Scope = Scope(), name: str = "") -> Principal:
-    """A principal with these roles at the scope."""
-    name = name or f"{roles[0] if roles else 'nobody'}-{next(_number)}"
-    principal = principals.create_principal(name, kind=PrincipalKind.SERVICE, actor=ACTOR)
-    for role in roles:
-        role_bindings.bind_role(principal, Role(role), scope, actor=ACTOR)
+    """A principal with these roles at the scope; its rows alone, without a word in the audit log.
+
+    Almost every test needs one, and to make it as the product does takes a tenth of the whole suite's time.
+    """
+    principal = Principal(
+        name=name or f"{roles[0] if roles else 'nobody'}-{next(_number)}", kind=PrincipalKind.SERVICE
+    )
+    principal.set_unusable_password()
+    principal.save(force_insert=True)
+    RoleBinding.objects.bulk_create(
+        [RoleBinding(principal=principal, role=Role(role).value, **scope.segments) for role in roles]
+    )
     return principal
 
 
 def token_for(*roles: str, scope: Scope = Scope()) -> str:
     """The token of a new principal with these roles."""
-    _, secret = principals.create_token(
-        make_principal(*roles, scope=scope), name="test", expires_at=None, actor=ACTOR
+    secret = tokens.new_token(tokens.Prefix.PERSONAL)
+    Token.objects.create(
+        principal=make_principal(*roles, scope=scope),
+        name="test",
+        hint=tokens.hint(secret),
+        digest=tokens.digest(secret),
     )
     return secret
 

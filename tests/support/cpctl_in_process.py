@@ -10,11 +10,16 @@ from io import StringIO
 from typing import Any, Self
 from unittest import mock
 
+import typer
+
 from cpctl.errors import CpctlError
 from cpctl.exits import Exit
 from cpctl.main import _print_error, app
 from cpctl.session import SESSION, Session
 from tests.support.cpctl_runner import Cpctl, Ran
+
+# Made once: `app(...)` makes all commands anew.
+_COMMAND = typer.main.get_command(app)
 
 
 class CpctlInProcess(Cpctl):
@@ -45,7 +50,7 @@ class CpctlInProcess(Cpctl):
 
 def _run(arguments: list[str]) -> int:
     try:
-        ended = app(arguments, prog_name="cpctl", standalone_mode=False)
+        ended = _COMMAND.main(arguments, prog_name="cpctl", standalone_mode=False)
     except CpctlError as error:
         return int(_print_error(error))
     except Exception as error:  # typer brings a click of its own, whose errors have an exit code
