@@ -119,7 +119,8 @@ def test_administrators_read_everything_and_others_what_their_roles_read():
 def test_an_administrator_of_a_project_audits_what_can_be_read_there():
     make_project("mine")
     make_project("other")
-    make_principal("viewer", scope=Scope(project="mine"), name="secret-person")
+    person = make_principal(name="secret-person")
+    role_bindings.bind_role(person, Role.VIEWER, Scope(project="mine"), actor=ACTOR)
 
     visible = visible_records(caller(Grant(Role.ADMIN, Scope(project="mine"))))
     assert {(record.action, record.project) for record in visible} == {
@@ -127,6 +128,7 @@ def test_an_administrator_of_a_project_audits_what_can_be_read_there():
         ("role.bound", "mine"),
     }
     everything = visible_records(caller(Grant(Role.ADMIN, Scope())))
+    assert {record.project for record in everything} == {"mine", "other"}
     assert {"role.bound", "project.created"} <= {record.action for record in everything}
 
 
