@@ -48,7 +48,9 @@ endif
 screenshots: .venv/.dev ## Take the screenshots in docs/images/ from the demo data; needs Chromium
 	SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/browser -k hinders_nobody
 
-check: .venv/.dev lint types contracts migrations-check openapi-check test ## Run everything that CI runs
+check: .venv/.dev ## Run everything that CI runs
+	@$(MAKE) --jobs --output-sync lint types contracts migrations-check openapi-check
+	@$(MAKE) test
 
 format: .venv/.dev ## Format the code and fix lint findings
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .

@@ -27,7 +27,7 @@ from tests.support.api_client import ACTOR
 # Milliseconds. The default, 5 s, is too short on a busy machine.
 expect.set_options(timeout=30_000)
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 IN_THE_DOCS = {"width": 1280, "height": 700}
 SIZES = {"wide": WIDE, "narrow": NARROW}
@@ -40,7 +40,10 @@ def _chromium() -> str:
     program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     if program:
         return program
-    why = "No Chromium here. Install the package `chromium`, or name one with CHROMIUM=/path/to/it."
+    why = (
+        "No Chromium here. Install the package `chromium-headless-shell` or `chromium`, or name one with"
+        " CHROMIUM=/path/to/it."
+    )
     if os.environ.get("CI"):
         pytest.fail(why)
     pytest.skip(why)
