@@ -50,7 +50,7 @@ def wait_until_unavailable(up: Up, agent_id: str) -> None:
 
 
 def wait_until_ready(up: Up) -> None:
-    """Without a restart of ours. The promise is 10 s after Postgres is back; a busy machine may take longer."""
+    """Without a restart of ours. The promise: 10 s after Postgres is back. A busy machine may take longer."""
     until(lambda: is_reachable(f"{up.url}/readyz"), 60, pause=0.1)
 
 
