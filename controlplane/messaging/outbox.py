@@ -150,17 +150,21 @@ def unsent() -> models.QuerySet[OutboxMessage]:
     return OutboxMessage.objects.filter(sent_at=None, settled_at=None, channel=NATS)
 
 
-# coalesce: by `sent_at IS NULL`, the plan could be to read all unsent messages for each of them.
+# The first message of each key that is neither sent nor settled. The plan must not depend on statistics,
+# which are never right for a queue, or a claim reads all messages for each of them. So coalesce keeps the
+# index of unsent messages out of the subquery, and a range instead of an equality leaves its order to the
+# index of keys.
 _CLAIM = """
 SELECT position, id::text, destination, event_id, event_type, source, data::text, created_at, attempts
 FROM messaging_outboxmessage message
 WHERE sent_at IS NULL AND settled_at IS NULL AND channel = 'nats'
   AND (leased_until IS NULL OR leased_until <= statement_timestamp())
-  AND NOT EXISTS (
-    SELECT FROM messaging_outboxmessage earlier
-    WHERE earlier.order_key = message.order_key AND earlier.position < message.position
-      AND coalesce(earlier.sent_at, 'infinity') = 'infinity'
-      AND earlier.settled_at IS NULL AND earlier.channel = 'nats'
+  AND position = (
+    SELECT earliest.position FROM messaging_outboxmessage earliest
+    WHERE earliest.order_key >= message.order_key AND earliest.order_key <= message.order_key
+      AND coalesce(earliest.sent_at, 'infinity') = 'infinity'
+      AND earliest.settled_at IS NULL AND earliest.channel = 'nats'
+    ORDER BY earliest.order_key, earliest.position LIMIT 1
   )
 ORDER BY position LIMIT %s FOR UPDATE OF message SKIP LOCKED
 """

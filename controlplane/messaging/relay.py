@@ -149,5 +149,6 @@ def _raise_if_all_failed(errors: Sequence[str]) -> None:
 _PREPARE = f"""
 SET LOCAL synchronous_commit = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
 SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_material = off;
+SET LOCAL enable_sort = off;
 SELECT pg_advisory_xact_lock_shared({AdvisoryLock.OUTBOX.value})
 """

@@ -112,8 +112,18 @@ def _set_seconds(agent: Agent, environment_id: int) -> int | None:
 
 def _lock_agent(name: str) -> Agent | None:
     """Lock and return the agent, after its lease: in the order of heartbeats and the sweep."""
-    list(Lease.objects.select_for_update(of=("self",)).filter(agent__name=name).values_list("agent_id"))
+    if not _lock_lease(name):
+        if not Agent.objects.filter(name=name).exists():
+            return None
+        # Registered between the two statements. Locked before its lease, it would deadlock with others.
+        _lock_lease(name)
     return Agent.objects.select_for_update().filter(name=name).first()
+
+
+def _lock_lease(name: str) -> bool:
+    """Lock the lease of the agent with this name; False if there is none."""
+    leases = Lease.objects.select_for_update(of=("self",)).filter(agent__name=name)
+    return bool(list(leases.values_list("agent_id")))
 
 
 def _check_allowed(agent: Agent, rights: AgentRights) -> None:

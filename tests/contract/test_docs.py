@@ -56,8 +56,10 @@ def test_names_of_the_glossary_exist_in_the_code():
     names = {name for row in rows if len(row) == 6 for name in re.findall(r"`([^`]+)`", row[4])}
     source = "\n".join(path.read_text() for folder in CODE for path in (ROOT / folder).rglob("*.py"))
 
+    words = set(re.findall(r"\w+", source))
+
     assert len(names) > 80
-    assert not {name for name in names if not re.search(rf"\b{re.escape(name)}\b", source)}
+    assert not {name for name in names - words if not re.search(rf"\b{re.escape(name)}\b", source)}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

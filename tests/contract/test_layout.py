@@ -91,7 +91,7 @@ def test_folders_of_tests_mirror_the_packages_of_the_code():
             if name.startswith(f"tests/{kind}/") and name.endswith(".py") and (ROOT / name).exists()
         }
 
-        without = [str(folder) for folder in folders if not list((ROOT / folder).rglob("*.py"))]
+        without = [str(folder) for folder in folders if not any((ROOT / folder).rglob("*.py"))]
 
         assert without == [], f"tests/{kind} holds folders that no package has: move them after their package"
         assert [

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from controlplane.messaging import outbox
 from controlplane.messaging.envelope import decode, encode
 from controlplane.messaging.models import DeadLetter, OutboxMessage
 from controlplane.messaging.nats import NatsConnection
 from controlplane.messaging.nats_types import NatsUnavailable
-from controlplane.messaging.relay import Relay
+from controlplane.messaging.relay import Relay, _prepare_transaction
 from tests.support.messages import outgoing, put, read_all
 from tests.support.nats_server import OwnNats
 
@@ -85,16 +85,35 @@ def test_without_nats_messages_wait(server: OwnNats, nats: NatsConnection) -> No
     assert OutboxMessage.objects.get().attempts == 0
 
 
-def test_a_large_backlog_is_claimed_by_its_index_whatever_statistics_say() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO messaging_outboxmessage"
-            " (id, channel, destination, order_key, event_id, event_type, source, data)"
-            " SELECT gen_random_uuid(), 'nats', 'dcm.agent.a', 'k' || number, '', '', '', '{}'"
-            " FROM generate_series(1, 20000) number"
-        )
-        assert len(outbox.claim(500)) == 500
+_BACKLOG = """
+INSERT INTO messaging_outboxmessage
+    (id, channel, destination, order_key, event_id, event_type, source, data, sent_at, settled_at)
+SELECT gen_random_uuid(), 'nats', 'dcm.agent.a', 'k' || number % {keys}, '', '', '', '{{}}',
+    {settled}, {settled}
+FROM generate_series(1, {messages}) number;
+"""
+_ANALYZE = "ANALYZE messaging_outboxmessage; DELETE FROM messaging_outboxmessage;"
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        "",
+        _ANALYZE,
+        _BACKLOG.format(keys=3, messages=3, settled="NULL") + _ANALYZE,
+        _BACKLOG.format(keys=1, messages=3000, settled="NULL") + _ANALYZE,
+        _BACKLOG.format(keys=5000, messages=5000, settled="now()") + _ANALYZE,
+    ],
+    ids=["never analyzed", "empty", "few", "one key", "all settled"],
+)
+@pytest.mark.parametrize("keys", [200, 20_000])
+def test_a_large_backlog_is_claimed_by_its_index_whatever_statistics_say(earlier: str, keys: int) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(earlier + _BACKLOG.format(keys=keys, messages=20_000, settled="NULL"))
+        _prepare_transaction()
+        assert len(outbox.claim(500)) == min(keys, 500)
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {outbox._CLAIM}", [500])
         ((plan,),) = cursor.fetchone()
+        transaction.set_rollback(True)
     # A plan that reads all unsent messages for each of them looks at millions of pages.
     assert plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] < 200_000

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.contrib.postgres.functions import TransactionNow
-from django.db import connections
+from django.db import connection, connections
 from django.db.models.functions import Now
 
 from controlplane.events.models import Event
@@ -153,19 +154,40 @@ def test_sweeps_and_heartbeats_at_once_mark_each_silent_agent_once_and_no_beatin
 
 @pytest.mark.django_db(transaction=True)
 def test_first_registrations_of_one_name_that_meet_make_one_agent_and_refuse_nobody():
-    registration = Registration("a", "prod", ("vm",), Cost.LOW, "dcm.agent.a", None)
-
-    def register_it(_: int) -> bool:
-        try:
-            return register(
-                registration, actor=ACTOR, rights=AgentRights(ACTOR.principal_id), policy=liveness_policy()
-            )[1]
-        finally:
-            connections.close_all()
-
     with ThreadPoolExecutor(5) as pool:
-        created = list(pool.map(register_it, range(5)))
+        created = list(pool.map(register_a, range(5)))
 
     assert sorted(created) == [False] * 4 + [True]
     assert Agent.objects.count() == 1
     assert Event.objects.filter(type="agent.registered").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_agent_that_appears_during_a_registration_is_locked_after_its_lease():
+    """As in heartbeats and the sweep: in another order, three registrations that meet would deadlock."""
+    locked: list[str] = []
+
+    def watch(execute: Any, sql: str, *rest: Any) -> Any:
+        answer = execute(sql, *rest)
+        if "FOR UPDATE" in sql:
+            if not locked:
+                with ThreadPoolExecutor(1) as pool:
+                    assert pool.submit(register_a).result()
+            locked.append("lease" if "registry_lease" in sql else "agent")
+        return answer
+
+    with connection.execute_wrapper(watch):
+        assert not register_a(closes=False)
+
+    assert locked[:3] == ["lease", "lease", "agent"]
+
+
+def register_a(_: int = 0, *, closes: bool = True) -> bool:
+    """Register an agent in a connection of this thread. Is it new?"""
+    registration = Registration("a", "prod", ("vm",), Cost.LOW, "dcm.agent.a", None)
+    rights = AgentRights(ACTOR.principal_id)
+    try:
+        return register(registration, actor=ACTOR, rights=rights, policy=liveness_policy())[1]
+    finally:
+        if closes:
+            connections.close_all()
