@@ -153,12 +153,12 @@ def test_a_logout_at_the_provider_ends_the_console_session(visitor: Page, consol
     visitor.wait_for_url(f"{console.url}/agents")
 
     cookies = {cookie["name"]: cookie["value"] for cookie in visitor.context.cookies(console.url)}
-    stream = httpx.stream("GET", f"{console.url}/api/v1/events", cookies=cookies, headers=EVENTS, timeout=30)
+    stream = httpx.stream("GET", f"{console.url}/api/v1/events", cookies=cookies, headers=EVENTS, timeout=12)
     with stream as events:
         assert events.status_code == 200
         visitor.goto(f"{console.provider.issuer}/session/end")
         visitor.get_by_role("button", name="Yes, log out").click()
-        # It raises if nothing arrives for five seconds; the stream itself sends only every fifteen.
+        # It raises if nothing arrives for twelve seconds; the stream itself sends only every fifteen.
         assert "".join(events.iter_text()).startswith("id: ")
 
     until(lambda: not Session.objects.filter(principal__name="grace").exists())

@@ -64,9 +64,9 @@ class Api:
 
 
 def make_principal(*roles: str, scope: Scope = Scope(), name: str = "") -> Principal:
-    """A principal with these roles at the scope; its rows alone, without a word in the audit log.
+    """A principal with these roles at the scope, without audit records and events.
 
-    Almost every test needs one, and to make it as the product does takes a tenth of the whole suite's time.
+    Almost every test needs one. Creating it as the product does would take a tenth of the suite's time.
     """
     principal = Principal(
         name=name or f"{roles[0] if roles else 'nobody'}-{next(_number)}", kind=PrincipalKind.SERVICE

@@ -18,7 +18,7 @@ from cpctl.main import _print_error, app
 from cpctl.session import SESSION, Session
 from tests.support.cpctl_runner import Cpctl, Ran
 
-# Made once: `app(...)` makes all commands anew.
+# `app(...)` would build every command again for each call.
 _COMMAND = typer.main.get_command(app)
 
 
