@@ -151,7 +151,9 @@ def look(page: Page, look_around: LookAround) -> Look:
 
     def run(name: str, address: str) -> None:
         page.set_viewport_size(WIDE)
-        page.goto(address)
+        response = page.goto(address)
+        assert response is not None
+        assert response.ok, f"{response.status} {response.text()}"
         look_around(page, name)
         if folder_name:
             _picture(page, Path(folder_name) / f"{name}.png")
@@ -182,6 +184,7 @@ def _picture(page: Page, path: Path) -> None:
 
 def hindrances(page: Page) -> list[str]:
     """What axe finds serious or critical."""
+    page.wait_for_load_state()
     page.evaluate(Axe().axe_script)
     violations = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
     return [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from django.db import transaction
 from playwright.sync_api import Page, expect
 
+from controlplane.database.locks import lock_publishing
 from registry import lifecycle
 from registry.agent_configs.delivery.data_planes import DataPlaneSpec, put_plane
 from registry.agent_configs.documents.published import DocumentId
@@ -55,9 +57,12 @@ def test_every_page_about_agents_hinders_nobody(page: Page, look: Look) -> None:
 
 
 def publish(*documents: tuple[str, str]) -> None:
+    """Each takes effect at once: while beat's reconcile runs, it would be left to the next one."""
     put_plane("eu", DataPlaneSpec(), actor=ACTOR)
     for team, task in documents:
-        put_document(DocumentSpec(DocumentId("api", team, "agents"), text(team, task)), actor=ACTOR)
+        with transaction.atomic():
+            lock_publishing()
+            put_document(DocumentSpec(DocumentId("api", team, "agents"), text(team, task)), actor=ACTOR)
 
 
 def test_every_page_about_configurations_hinders_nobody(page: Page, look: Look) -> None:

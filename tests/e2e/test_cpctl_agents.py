@@ -13,6 +13,7 @@ from tests.support.api_client import ACTOR, AGENT, Api, make_principal, make_pro
 from tests.support.beating_agent import BeatingAgent
 from tests.support.cpctl_in_process import CpctlInProcess
 from tests.support.cpctl_runner import Cpctl
+from tests.support.waiting import until
 
 CONFIG = """\
 plugins:
@@ -41,6 +42,11 @@ def words(cpctl: Cpctl, *arguments: str) -> list[list[str]]:
     ran = cpctl(*arguments, "--no-headers")
     assert ran.code == 0, ran.err
     return [line.split() for line in ran.out.splitlines()]
+
+
+def wait_for_text(cpctl: Cpctl, text: str, *arguments: str) -> None:
+    """What is published while a recompute runs takes effect with the next one."""
+    until(lambda: text in cpctl(*arguments).out, explain=lambda: cpctl(*arguments))
 
 
 def test_an_agent_is_drained_resumed_and_sent_away(cpctl):
@@ -134,12 +140,13 @@ def test_a_configuration_is_checked_previewed_published_and_taken_back(cpctl):
     ]
     assert cpctl("wait", "agent-config", "acme/sensors", "--for=valid=true").code == 0
     assert cpctl("wait", "data-plane", "eu-1", "--for=applied_revision=9", "--timeout", "0.2").code == 6
-    assert "Programmed" in cpctl("agent-configs", "status", "acme/sensors").out
+    wait_for_text(cpctl, "Programmed", "agent-configs", "status", "acme/sensors")
     assert cpctl("agent-configs", "get", "acme/sensors").out == CONFIG
-    assert "acme_sensor" in cpctl("agent-configs", "bundle", "get", "eu-1").out
+    wait_for_text(cpctl, "acme_sensor", "agent-configs", "bundle", "get", "eu-1")
 
     (cpctl.folder / "more.yaml").write_text(CONFIG + "    - acme_query\n")
     assert cpctl(*document, "more.yaml", "--yes").code == 0
+    wait_for_text(cpctl, "acme_query", "agent-configs", "bundle", "get", "eu-1")
     compared = cpctl("agent-configs", "bundle", "diff", "eu-1", "1")
     assert (compared.code, "+ task type acme_query" in compared.out) == (1, True)
     assert cpctl("agent-configs", "bundle", "diff", "eu-1", "2", "2").code == 0
@@ -158,10 +165,11 @@ def test_a_name_in_dispute_is_listed_and_handed_over(cpctl):
     assert cpctl("agent-configs", "publish", "acme/sensors", "-f", "a.yaml", "--yes").code == 0
     assert cpctl("agent-configs", "publish", "other/agents", "-f", "b.yaml", "--yes").code == 0
 
-    assert "task_type acme_sensor to acme" in cpctl("agent-configs", "conflicts", "--team", "other").out
+    conflicts = ("agent-configs", "conflicts", "--team")
+    wait_for_text(cpctl, "task_type acme_sensor to acme", *conflicts, "other")
     arguments = ("agent-configs", "hand-over", "task_type", "acme_sensor", "--from", "acme", "--to", "other")
     assert cpctl(*arguments, "--yes").code == 0
-    assert "task_type acme_sensor to other" in cpctl("agent-configs", "conflicts", "--team", "acme").out
+    assert "task_type acme_sensor to other" in cpctl(*conflicts, "acme").out
     assert {row[2] for row in words(cpctl, "agent-configs", "claims", "--team", "other")} >= {"acme_sensor"}
     assert cpctl("agent-configs", "release", "task_type", "acme_sensor", "--team", "other", "--yes").code == 0
 
