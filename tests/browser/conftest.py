@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -184,7 +185,8 @@ def _picture(page: Page, path: Path) -> None:
 
 def hindrances(page: Page) -> list[str]:
     """What axe finds serious or critical."""
-    page.wait_for_load_state()
+    # Not before the document is there: an empty one would be found to have no title and no language.
+    expect(page).to_have_title(re.compile("."))
     page.evaluate(Axe().axe_script)
     violations = page.evaluate("axe.run({resultTypes: ['violations']}).then(results => results.violations)")
     return [
