@@ -10,7 +10,16 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
-from overrides.resolution.leaves import ABSENT, ElementStep, NamedStep, Path, leaves, name_of, schema_path
+from overrides.resolution.leaves import (
+    ABSENT,
+    ElementStep,
+    NamedStep,
+    Path,
+    leaf_names,
+    leaves,
+    name_of,
+    schema_path,
+)
 from overrides.resolution.merging import REMOVE, Attributes, Combine, MergeRule, SchemaPath, canonical, key_of
 
 # Leaf (as `name_of` writes it) -> the managers, sorted.
@@ -55,10 +64,21 @@ def apply_attributes(
     """
     # Most of ten thousand documents are new or unchanged.
     if stated is not None and current is None:
-        return WriteOutcome(stated, {name_of(path): [manager] for path, _ in leaves(stated, rule)}, ())
+        return WriteOutcome(stated, {name: [manager] for name in leaf_names(stated, rule)}, ())
     if _is_repeated(current, owners, stated, rule, manager):
         return WriteOutcome(current, owners, ())
     return overlay_attributes(current, owners, stated, rule, manager)
+
+
+def manages_alone(current: Attributes | None, owners: Owners, rule: MergeRule, manager: str) -> bool:
+    """Return whether a new statement of the manager replaces the whole document.
+
+    It does if the manager alone manages every leaf, and no leaf is an item of a list: items that are stated
+    again keep their order. Not for documents with `$remove`.
+    """
+    if rule.keyed_lists or rule.combine or any(managers != [manager] for managers in owners.values()):
+        return False
+    return owners.keys() == set(leaf_names(current, rule))
 
 
 def overlay_attributes(
@@ -106,11 +126,11 @@ def _is_repeated(
     current: Attributes | None, owners: Owners, stated: Attributes | None, rule: MergeRule, manager: str
 ) -> bool:
     """Return whether the statement equals the current document, and the manager manages all of it."""
-    if canonical(current) != canonical(stated) or not all(
-        manager in managers for managers in owners.values()
-    ):
+    if not all(manager in managers for managers in owners.values()):
         return False
-    return owners.keys() == {name_of(path) for path, _ in leaves(stated, rule)}
+    if current is not stated and canonical(current) != canonical(stated):
+        return False
+    return owners.keys() == set(leaf_names(stated, rule))
 
 
 def _changed(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> set[Path]:

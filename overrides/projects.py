@@ -125,13 +125,13 @@ def _record(event_type: EventType, project: Project, actor: Actor, *, before: di
     )
 
 
-@transaction.atomic
 def domains_in_order() -> list[Domain]:
     """Return all domains in the order of registration; the initial domains in Flyte's own order."""
     first = Case(*(When(id=name, then=number) for number, name in enumerate(_FIRST_DOMAINS)), default=99)
     return list(Domain.objects.order_by("created_at", first, "id"))
 
 
+@transaction.atomic
 def create_domain(domain_id: str, *, name: str, actor: Actor) -> Domain:
     """Register a domain. Raises NameTaken, InvalidRequest."""
     _check_label(domain_id)

@@ -20,10 +20,10 @@ from overrides.editing.plans import Plan
 from overrides.editing.removal_guard import Removals
 from overrides.editing.validation import check_stated
 from overrides.editing.writes import conflict_error
-from overrides.field_managers import WriteOutcome, apply_attributes
+from overrides.field_managers import WriteOutcome, apply_attributes, manages_alone
 from overrides.loading.current import CurrentOverride, load_current, managed_by
 from overrides.resolution.addresses import Address, Statement
-from overrides.resolution.merging import Attributes, canonical
+from overrides.resolution.merging import REMOVE
 from overrides.resource_types.catalogue import Catalogue, RuleChange
 
 MAX_REPORTED = 200
@@ -67,7 +67,7 @@ def apply_statements(
     owned = managed_by(options.manager, within=options.prune_within) if options.prune else []
     current = load_current([*stated, *(address for address in owned if address not in stated)])
     # Each statement must be valid by itself before it can be merged.
-    check_stated([(statement, current[statement.address].attributes) for statement in statements], rules)
+    check_stated([(statement, current[statement.address]) for statement in statements], rules)
     drafts = _drafts(current, stated, catalogue, options)
     removals = _removals(drafts, stated, len(owned), options) if options.prune else None
     return commit(
@@ -116,22 +116,38 @@ class _Drafting:
     def draft(self, override: CurrentOverride, statement: Statement | None) -> tuple[Draft, list[FieldError]]:
         """Return the draft, and its conflicts with other managers."""
         pointer = statement.pointer if statement else ""
-        outcome = self._merged(override, statement.attributes if statement else None)
+        outcome = self._merged(override, statement)
         declared_in = statement.declared_in if statement else override.declared_in
         conflicts = [
             conflict_error(conflict.leaf, conflict.managers, pointer) for conflict in outcome.conflicts
         ]
-        return Draft(override, outcome.attributes, outcome.owners, declared_in, pointer), conflicts
+        repeated = statement if statement and outcome.attributes is statement.attributes else None
+        draft = Draft(override, outcome.attributes, outcome.owners, declared_in, pointer, repeated)
+        return draft, conflicts
 
-    def _merged(self, override: CurrentOverride, attributes: Attributes | None) -> WriteOutcome:
-        name = override.address.resource_type
-        key = (name, canonical(override.attributes), canonical(override.owners), canonical(attributes))
-        if key not in self.outcomes:
-            rule = self.catalogue.get(name).rule
-            self.outcomes[key] = apply_attributes(
-                override.attributes, override.owners, attributes, rule, self.options.manager
-            )
-        return self.outcomes[key]
+    def _merged(self, override: CurrentOverride, statement: Statement | None) -> WriteOutcome:
+        owners = override.owners_text if override.owners else ""
+        stated = statement.text if statement else ""
+        key = (override.address.resource_type, override.text or "", owners, stated)
+        if (outcome := self.outcomes.get(key)) is None:
+            outcome = self.outcomes[key] = self._merge(override, statement)
+        return outcome
+
+    def _merge(self, override: CurrentOverride, statement: Statement | None) -> WriteOutcome:
+        rule, manager = self.catalogue.get(override.address.resource_type).rule, self.options.manager
+        if statement is None:
+            return apply_attributes(override.attributes, override.owners, None, rule, manager)
+        if override.text == statement.text:
+            # The same document as the same object needs no further comparison.
+            return apply_attributes(override.attributes, override.owners, override.attributes, rule, manager)
+        before = override.attributes
+        if (
+            override.text
+            and REMOVE not in override.text
+            and manages_alone(before, override.owners, rule, manager)
+        ):
+            return apply_attributes(None, {}, statement.attributes, rule, manager)
+        return apply_attributes(override.attributes, override.owners, statement.attributes, rule, manager)
 
 
 def _refuse_repeated(statements: Sequence[Statement]) -> None:

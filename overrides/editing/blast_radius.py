@@ -21,7 +21,7 @@ from overrides.loading.layers import default_layers
 from overrides.loading.platform_defaults import platform_defaults
 from overrides.loading.related_rows import load_related_rows, registered_pairs
 from overrides.resolution.leaves import name_of
-from overrides.resolution.merging import MergeRule, canonical
+from overrides.resolution.merging import MergeRule
 from overrides.resolution.rails import GuardRail, breaches
 from overrides.resource_types.catalogue import Catalogue, RuleChange
 
@@ -70,10 +70,10 @@ def _compare(
     roots = {*changed, *rule_scopes}
     before: dict[Scope, str] = load_related_rows(name, list(roots), excluded=set(changed))
     for scope, draft in changed.items():
-        if draft.current.attributes is not None:
-            before[scope] = canonical(draft.current.attributes)
+        if draft.current.text is not None:
+            before[scope] = draft.current.text
     after = {scope: text for scope, text in before.items() if scope not in changed}
-    after |= {scope: canonical(draft.after) for scope, draft in changed.items() if draft.after is not None}
+    after |= {scope: draft.text for scope, draft in changed.items() if draft.after is not None}
     current = _rules_of(name, rules.after)
     earlier = _rules_of(name, rules.before) if rule_scopes else None
     # At a workflow with only a guard rail, inherited rows can resolve to values that exist nowhere else.

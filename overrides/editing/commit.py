@@ -21,7 +21,7 @@ from controlplane.errors import (
     UnknownProject,
 )
 from controlplane.identity.actors import Actor
-from controlplane.scopes import by_project
+from controlplane.scopes import Scope, by_project
 from overrides.editing import storage
 from overrides.editing.blast_radius import BlastRadius, measure
 from overrides.editing.confirmation import Effect, confirmation_for, digest_of, objection_to
@@ -85,13 +85,18 @@ def commit(
     _check_scopes_exist(drafts)
     changing = [draft for draft in drafts if draft.changes]
     rules = RuleChange(earlier or catalogue, catalogue)
-    writes = [(draft.statement, draft.current.attributes) for draft in changing if draft.after is not None]
+    writes = [
+        (draft.statement, draft.current)
+        for draft in changing
+        if draft.after is not None and draft.stated is None
+    ]
     check_stated(writes, rules, only_rails=not options.checks, any_level=not options.checks_inherited)
     asks_removal = removals is not None and needs_confirmation(removals)
     exact = options.wants_plan or bool(options.confirm) or asks_removal
     radius = measure(changing, rules, exact=exact)
     if options.checks and options.checks_inherited:
-        _refuse_invalid_scopes(_refusable(radius.affected, changing, rules))
+        invalid = [scope for scope in radius.affected if scope.errors]
+        _refuse_invalid_scopes(_refusable(invalid, changing, rules))
     plan = _plan(drafts, rules, radius, options, removals)
     revision = storage.store(changing, actor) if changing else 0
     storage.move_declarations([draft for draft in drafts if not draft.changes])
@@ -127,8 +132,8 @@ def _digest_parts(drafts: Sequence[Draft], rules: RuleChange, affected: int) -> 
     changed_rules = rules.scopes_by_type()
     if changing or changed_rules:
         yield f"{affected}"
-    for draft in sorted(changing, key=lambda draft: (by_project(draft.address.scope), str(draft.address))):
-        yield f"{draft.address} {draft.current.version} {canonical([draft.after, draft.owners])}"
+    for draft in sorted(changing, key=lambda draft: (by_project(draft.address.scope), draft.name)):
+        yield f"{draft.name} {draft.current.version} [{draft.text},{draft.owners_text}]"
     for name in sorted(changed_rules):
         yield f"{name} {[rules.before.version_of(name), rules.after.version_of(name)]}"
     for rail in rules.changed_rails():
@@ -137,7 +142,10 @@ def _digest_parts(drafts: Sequence[Draft], rules: RuleChange, affected: int) -> 
 
 def _check_scopes_exist(drafts: Sequence[Draft]) -> None:
     """Like `check_known`, with a pointer to each document that names an unknown project or domain."""
-    projects, domains = known_names([draft.address.scope for draft in drafts])
+    named = {draft.address.scope.path[:2] for draft in drafts}
+    projects, domains = known_names([Scope(*pair) for pair in named])
+    if all(domain in domains | {""} and project in projects | {""} for domain, project in named):
+        return
     problems: list[tuple[ControlplaneError, str]] = []
     for draft in drafts:
         try:
@@ -168,26 +176,27 @@ def _planned_change(draft: Draft, catalogue: Catalogue) -> PlannedChange:
 
 
 def _refusable(
-    affected: Sequence[AffectedScope], drafts: Sequence[Draft], rules: RuleChange
+    invalid: Sequence[AffectedScope], drafts: Sequence[Draft], rules: RuleChange
 ) -> list[AffectedScope]:
-    """Return the affected scopes of changed rules, and those that inherit a written row.
+    """Return the invalid scopes of changed rules, and those that inherit a written row.
 
     Values that only a deletion uncovers are never refused.
     """
+    if not invalid:
+        return []
     written = {
         (draft.address.resource_type, draft.address.scope) for draft in drafts if draft.after is not None
     }
     changed_rules = rules.scopes_by_type()
     return [
         scope
-        for scope in affected
+        for scope in invalid
         if scope.resource_type.name in changed_rules
         or any((scope.resource_type.name, rung) in written for rung in scope.scope.ladder())
     ]
 
 
-def _refuse_invalid_scopes(affected: Sequence[AffectedScope]) -> None:
-    invalid = [scope for scope in affected if scope.errors]
+def _refuse_invalid_scopes(invalid: Sequence[AffectedScope]) -> None:
     if not invalid:
         return
     scopes = [str(scope.scope) for scope in invalid]

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-from urllib.parse import urlencode
+from collections.abc import Iterable, Iterator, Sequence
 
 from django.db import connection
 
 from controlplane.access import audit
-from controlplane.database.bulk import as_json, copy_rows
-from controlplane.events.types import EventType
+from controlplane.database.bulk import copy_rows
 from controlplane.identity.actors import Actor
-from controlplane.ids import uuid7
-from controlplane.scopes import SEGMENTS, by_project
-from overrides import event_types
+from controlplane.ids import uuid7_texts
+from controlplane.scopes import by_project
+from overrides.editing import records
 from overrides.editing.draft import Draft
 from overrides.loading.revisions import take_revision
-from overrides.models import OverrideVersion, Revision
-from overrides.resolution.addresses import Address
-from overrides.resolution.merging import Attributes, canonical
-
-# Each process caches the last 10,000 events for event streams.
-_MAX_EVENT_BYTES = 8 * 1024
+from overrides.models import OverrideVersion
 
 
 def store(drafts: Sequence[Draft], actor: Actor) -> int:
@@ -32,12 +24,27 @@ def store(drafts: Sequence[Draft], actor: Actor) -> int:
     ordered = sorted(drafts, key=lambda draft: by_project(draft.address.scope))
     # The other statements read the history, so that the data is sent once, by COPY. A database restored from
     # backup repeats revision numbers: number and time together identify this revision's rows.
-    copy_rows(OverrideVersion, _COLUMNS, (_row(draft, revision) for draft in ordered))
+    ending = records.ending_of(revision)
+    rows = (
+        records.version_row(draft, draft.current.override_id or new_id, ending)
+        for draft, new_id in zip(ordered, uuid7_texts(len(ordered)), strict=True)
+    )
+    copy_rows(OverrideVersion, records.COLUMNS, rows)
     with connection.cursor() as cursor:
-        for statement in (_DELETE, _UPSERT, _MOVE_HEADS):
+        for statement in _statements_for(drafts):
             cursor.execute(statement, [revision.revision, revision.made_at])
-    audit.record_many("override", [_mutation(draft, revision) for draft in drafts], actor=actor)
+    mutations = [records.mutation(draft, revision.revision) for draft in drafts]
+    audit.record_encoded("override", mutations, actor=actor)
     return revision.revision
+
+
+def _statements_for(drafts: Sequence[Draft]) -> Iterator[str]:
+    """Yield the statements that these drafts need: nobody else inserts while the caller holds the lock."""
+    if any(draft.after is None for draft in drafts):
+        yield _DELETE
+    is_new = all(draft.current.override_id is None for draft in drafts)
+    yield _INSERT if is_new else _INSERT + _OR_UPDATE
+    yield _MOVE_HEADS
 
 
 def move_declarations(drafts: Iterable[Draft]) -> None:
@@ -56,82 +63,11 @@ def move_declarations(drafts: Iterable[Draft]) -> None:
             )
 
 
-def _row(draft: Draft, revision: Revision) -> tuple[Any, ...]:
-    current = draft.current
-    return (
-        current.override_id or uuid7(),
-        draft.address.resource_type,
-        *draft.address.scope.path,
-        as_json(draft.after),
-        as_json(draft.owners),
-        draft.declared_in,
-        current.version + 1,
-        revision.revision,
-        revision.made_at,
-        revision.made_by,
-        revision.change_message,
-        revision.request_id,
-    )
-
-
-def _mutation(draft: Draft, revision: Revision) -> audit.Mutation:
-    address, current = draft.address, draft.current
-    version = current.version + 1
-    return audit.Mutation(
-        _event_type(draft),
-        str(address),
-        None if current.attributes is None else _snapshot(draft, current.attributes, current.version),
-        None if draft.after is None else _snapshot(draft, draft.after, version),
-        {
-            "resource_type": address.resource_type,
-            "scope": address.scope.segments,
-            "version": version,
-            "revision": revision.revision,
-            **before_and_after(current.attributes, draft.after),
-            "version_url": _version_url(address, version),
-        },
-        address.scope,
-    )
-
-
-def before_and_after(before: Attributes | None, after: Attributes | None) -> dict[str, Any]:
-    """Return the attributes for an event: complete, or omitted if they are large."""
-    truncated = len(canonical([before, after]).encode()) > _MAX_EVENT_BYTES
-    snapshots = (None, None) if truncated else (before, after)
-    return {"before": snapshots[0], "after": snapshots[1], "truncated": truncated}
-
-
-def _version_url(address: Address, version: int) -> str:
-    query = urlencode({name: value for name, value in address.scope.segments.items() if value})
-    path = f"/api/v1/overrides/{address.resource_type}/versions/{version}"
-    return f"{path}?{query}" if query else path
-
-
-def _event_type(draft: Draft) -> EventType:
-    if draft.current.attributes is None:
-        return event_types.OVERRIDE_CREATED
-    return event_types.OVERRIDE_DELETED if draft.after is None else event_types.OVERRIDE_UPDATED
-
-
-def _snapshot(draft: Draft, attributes: Any, version: int) -> dict[str, Any]:
-    """Return the override as the audit log stores it."""
-    return {
-        "resource_type": draft.address.resource_type,
-        "scope": draft.address.scope.segments,
-        "attributes": attributes,
-        "version": version,
-    }
-
-
-_COLUMNS = (
-    *("override_id", "resource_type", *SEGMENTS, "attributes", "owners", "declared_in", "version"),
-    *("revision", "changed_at", "changed_by", "change_message", "request_id"),
-)
 _DELETE = """
 DELETE FROM overrides_override AS o USING overrides_overrideversion AS v
 WHERE v.revision = %s AND v.changed_at = %s AND v.attributes IS NULL AND o.id = v.override_id
 """
-_UPSERT = """
+_INSERT = """
 INSERT INTO overrides_override AS o (
     id, resource_type, project, domain, workflow, launch_plan, attributes, owners, declared_in, version,
     revision, changed_at, changed_by, change_message
@@ -139,6 +75,9 @@ INSERT INTO overrides_override AS o (
 SELECT override_id, resource_type, project, domain, workflow, launch_plan, attributes, owners, declared_in,
        version, revision, changed_at, changed_by, change_message
 FROM overrides_overrideversion WHERE revision = %s AND changed_at = %s AND attributes IS NOT NULL
+"""
+# Looking for a conflict costs a third of inserting.
+_OR_UPDATE = """
 ON CONFLICT (project, domain, workflow, launch_plan, resource_type) DO UPDATE SET
     revision = excluded.revision, changed_at = excluded.changed_at, changed_by = excluded.changed_by,
     change_message = excluded.change_message, attributes = excluded.attributes, owners = excluded.owners,

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from controlplane.errors import ControlplaneError, FieldError, InvalidAttributes, LevelNotAllowed, RailBroken
 from overrides.field_managers import unchanged_leaves
 from overrides.resolution.addresses import Statement
 from overrides.resolution.leaves import Path, name_of
-from overrides.resolution.merging import Attributes, canonical
+from overrides.resolution.merging import Attributes
 from overrides.resolution.rails import Breach, GuardRail, breaches
 from overrides.resource_types import ResourceType
 from overrides.resource_types.catalogue import RuleChange
 from overrides.resource_types.definition import invalid_attributes
 
 MAX_REPORTED = 200
-# The new statement, and the current attributes.
-Write = tuple[Statement, Attributes | None]
+# The new statement, and what is set now; None for nothing.
+Write = tuple[Statement, "Current | None"]
 WriteError = tuple[ControlplaneError, list[FieldError]]
+
+
+class Current(Protocol):
+    """What is set now: the attributes, and their canonical JSON; None where nothing is set."""
+
+    @property
+    def attributes(self) -> Attributes | None: ...
+
+    @property
+    def text(self) -> str | None: ...
 
 
 def check_stated(
@@ -44,21 +55,23 @@ class _Checks:
     rules: RuleChange
     only_rails: bool = False
     any_level: bool = False
-    # Most of ten thousand documents are equal to one of a few.
-    errors_by_document: dict[tuple[str, str], list[FieldError]] = field(default_factory=dict)
+    # Most of ten thousand documents are equal to one of a few. The same text is another document in another
+    # type, and under another version of its type.
+    errors_by_document: dict[tuple[str, int, str], list[FieldError]] = field(default_factory=dict)
+    rails_by_type: dict[str, list[GuardRail]] = field(default_factory=dict)
     changed_rails: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.changed_rails = frozenset(rail.name for rail in self.rules.changed_rails())
 
-    def of(self, stated: Statement, current: Attributes | None) -> Iterator[WriteError]:
-        if current is not None and canonical(current) == canonical(stated.attributes):
+    def of(self, stated: Statement, current: Current | None) -> Iterator[WriteError]:
+        if current is not None and current.text == stated.text:
             return
         resource_type = self.rules.after.get(stated.address.resource_type)
         problems = [] if self.only_rails else list(self._by_type(resource_type, stated))
         yield from problems
         if not any(isinstance(error, InvalidAttributes) for error, _ in problems) and (
-            broken := list(self._rails(resource_type, stated, current))
+            broken := list(self._rails(resource_type, stated, current.attributes if current else None))
         ):
             yield RailBroken(broken[0].message, scope=str(stated.address.scope)), broken
 
@@ -72,13 +85,10 @@ class _Checks:
             yield invalid_attributes(str(stated.address), errors), errors
 
     def _attributes(self, resource_type: ResourceType, stated: Statement) -> list[FieldError]:
-        key = (resource_type.name, canonical(stated.attributes))
-        if key not in self.errors_by_document:
-            self.errors_by_document[key] = resource_type.errors(stated.attributes, "")
-        return [
-            replace(error, pointer=f"{stated.pointer}{error.pointer}")
-            for error in self.errors_by_document[key]
-        ]
+        key = (resource_type.name, resource_type.version, stated.text)
+        if (errors := self.errors_by_document.get(key)) is None:
+            errors = self.errors_by_document[key] = resource_type.errors(stated.attributes, "")
+        return [replace(error, pointer=f"{stated.pointer}{error.pointer}") for error in errors]
 
     def _rails(
         self, resource_type: ResourceType, stated: Statement, current: Attributes | None
@@ -93,7 +103,9 @@ class _Checks:
     ) -> Iterable[Breach]:
         """Return the changed values that a rail refuses, both now and before this transaction."""
         scope = stated.address.scope
-        rails = [rail for rail in self.rules.after.rails_of(resource_type.name) if rail.scope.covers(scope)]
+        if (of_type := self.rails_by_type.get(resource_type.name)) is None:
+            of_type = self.rails_by_type[resource_type.name] = self.rules.after.rails_of(resource_type.name)
+        rails = [rail for rail in of_type if rail.scope.covers(scope)]
         if not rails:
             return []
         constant = [rail for rail in rails if rail.name not in self.changed_rails]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -16,10 +17,10 @@ from controlplane.database.scoped import as_row
 from controlplane.scopes import Scope, by_project
 from overrides.field_managers import Owners
 from overrides.resolution.addresses import Address
-from overrides.resolution.merging import Attributes
+from overrides.resolution.merging import Attributes, canonical
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CurrentOverride:
     """The current override at an address. attributes: None where nothing is set; version: the latest."""
 
@@ -34,6 +35,15 @@ class CurrentOverride:
     def present_version(self) -> int | None:
         """The version that a precondition is compared with."""
         return None if self.attributes is None else self.version
+
+    @cached_property
+    def text(self) -> str | None:
+        """The attributes as canonical JSON; None where nothing is set."""
+        return None if self.attributes is None else canonical(self.attributes)
+
+    @cached_property
+    def owners_text(self) -> str:
+        return canonical(self.owners)
 
 
 def load_current(addresses: Iterable[Address]) -> dict[Address, CurrentOverride]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -17,6 +18,8 @@ from overrides.resolution.leaves import escape
 from overrides.resource_types.subschemas import target_of
 
 Schema = Mapping[str, Any]
+# For each object of one schema, by identity: every accepted name, and the stored name.
+Spellings = dict[int, dict[str, str]]
 
 
 @lru_cache(maxsize=4096)
@@ -29,9 +32,12 @@ def camel_of(document: Any, schema: Schema) -> Any:
     return _in_camel_case(document, schema, schema)
 
 
-def snake_of(document: Any, schema: Schema, pointer: str) -> Any:
-    """Return the document with names as in the schema; accept both casings."""
-    return _in_snake_case(document, schema, schema, pointer)
+def snake_of(document: Any, schema: Schema, pointer: str, spellings: Spellings | None = None) -> Any:
+    """Return the document with names as in the schema; accept both casings.
+
+    spellings: kept by the caller for the next document of this schema.
+    """
+    return _in_snake_case(document, schema, _Reading(schema, {} if spellings is None else spellings), pointer)
 
 
 def _in_camel_case(document: Any, schema: Schema, root: Schema) -> Any:
@@ -48,27 +54,47 @@ def _in_camel_case(document: Any, schema: Schema, root: Schema) -> Any:
     return document
 
 
-def _in_snake_case(document: Any, schema: Schema, root: Schema, pointer: str) -> Any:
-    schema = _target(schema, root)
+def _in_snake_case(document: Any, schema: Schema, reading: _Reading, pointer: str) -> Any:
+    if type(document) is str:
+        return document
+    if "$ref" in schema:
+        schema = _target(schema, reading.root)
     if isinstance(document, list):
         items = _items(schema)
         return [
-            _in_snake_case(item, items, root, f"{pointer}/{index}") for index, item in enumerate(document)
+            _in_snake_case(item, items, reading, f"{pointer}/{index}") for index, item in enumerate(document)
         ]
     if isinstance(document, float):
         return _stored_number(document)
     if not isinstance(document, dict):
         return document
-    spelled = {camel(name): name for name in schema.get("properties", ())}
+    names: dict[str, str] = reading.names_in(schema)
     result: dict[str, Any] = {}
     for member, value in document.items():
-        name = member if member in schema.get("properties", ()) else str(spelled.get(member, member))
+        name = str(names.get(member, member))
         location = f"{pointer}/{escape(member)}"
         if name in result:
             message = f"{name} appears in both snake_case and camelCase. Keep one of them."
             raise InvalidAttributes(message, errors=[FieldError(location, "given_twice", message)])
-        result[name] = _in_snake_case(value, _member(schema, name), root, location)
+        result[name] = _in_snake_case(value, _member(schema, name), reading, location)
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The schema of the whole document, which references start from, and the names found in its objects."""
+
+    root: Schema
+    spellings: Spellings
+
+    def names_in(self, schema: Schema) -> dict[str, str]:
+        properties = schema.get("properties")
+        if not properties:
+            return {}
+        if (names := self.spellings.get(id(schema))) is None:
+            names = {camel(name): name for name in properties} | {name: name for name in properties}
+            self.spellings[id(schema)] = names
+        return names
 
 
 def _stored_number(number: float) -> float | int:

@@ -11,7 +11,7 @@ from controlplane.errors import FieldError, InvalidAttributes, LevelNotAllowed
 from controlplane.scopes import Level, Scope
 from overrides.resolution.leaves import escape
 from overrides.resolution.merging import Attributes, MergeRule, key_of
-from overrides.resource_types.casing import camel_of, snake_of
+from overrides.resource_types.casing import Spellings, camel_of, snake_of
 from overrides.resource_types.validator import DocumentValidator
 
 Check = Callable[[Attributes], Iterator[FieldError]]
@@ -67,12 +67,16 @@ class ResourceType:
     def _whole(self) -> DocumentValidator:
         return DocumentValidator(self.resolved_schema or {}, bounded=False)
 
+    @cached_property
+    def _spellings(self) -> Spellings:
+        return {}
+
     def read(self, attributes: Attributes, pointer: str = "/attributes") -> Attributes:
         """Return attributes in the stored spelling: snake_case, as the type's schema has them.
 
         Raises InvalidAttributes if a member appears in both casings.
         """
-        snake: Attributes = snake_of(attributes, self.schema, pointer)
+        snake: Attributes = snake_of(attributes, self.schema, pointer, self._spellings)
         return snake
 
     def read_document(self, attributes: Attributes, pointer: str) -> Attributes:

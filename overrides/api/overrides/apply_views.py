@@ -113,8 +113,23 @@ def authorise(caller: Caller, documents: Iterable[ReceivedDocument], options: Ap
     kinds, scopes = scopes_in(received, maximum=MAX_DOCUMENTS)
     for kind in kinds:
         caller.require(_KIND_ACTIONS[kind], Scope())
-    for scope in {*scopes, *(options.prune_within if options.prune else ())}:
-        caller.require(Action.OVERRIDE_WRITE, scope)
-        if options.force:
-            caller.require(Action.OVERRIDE_FORCE, scope)
+    changed = {*scopes, *(options.prune_within if options.prune else ())}
+    _require_at_each(caller, Action.OVERRIDE_WRITE, changed)
+    if options.force:
+        _require_at_each(caller, Action.OVERRIDE_FORCE, changed)
     caller.require_recent_login_for(len(received))
+
+
+def _require_at_each(caller: Caller, action: Action, scopes: Iterable[Scope]) -> None:
+    """Require the action at every scope, and decide once for a project and domain where that is enough.
+
+    What is allowed at a project and domain is allowed below. Scopes that require a recent login are not
+    inherited, so without one every scope is asked for.
+    """
+    allowed: dict[tuple[str, str], bool] = {}
+    for scope in scopes:
+        pair = (scope.domain, scope.project)
+        if pair not in allowed:
+            allowed[pair] = caller.step_up is None and caller.verdict(action, Scope(*pair)).allowed
+        if not allowed[pair]:
+            caller.require(action, scope)

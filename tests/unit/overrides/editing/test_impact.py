@@ -152,6 +152,22 @@ def test_affected_is_what_comparing_the_values_everywhere_finds(change, guards, 
     assert affected == expected
 
 
+@given(changes(), merge_rules)
+def test_types_that_are_always_valid_are_compared_alike(change, rule):
+    always_valid = dataclasses.replace(TASKS, checks=(), resolved_schema=None, rule=rule)
+    before, after = change
+    rules = TypeRules(always_valid)
+
+    affected = Comparison(texts(before), texts(after), rules).affected(UNIVERSE)
+
+    assert rules.is_plain
+    assert {effect.scope: (canonical(effect.before), canonical(effect.after)) for effect in affected} == {
+        scope: pair
+        for scope in UNIVERSE
+        if (pair := tuple(resolved(rows, scope, rule) for rows in change))[0] != pair[1]
+    }
+
+
 @given(changes(), rails, rails, defaults)
 def test_changed_rules_are_measured_as_comparing_the_values_everywhere_finds(change, was, now, layers):
     """Rails, the merge rule and rows change in one transaction."""
