@@ -46,8 +46,8 @@ class Dataset:
         return self.projects * len(DOMAINS) * WORKFLOWS
 
 
-def load(url: str, rows: int) -> Dataset:
-    """Fill an empty database. Raises psycopg.Error."""
+def load(url: str, rows: int, *, distinct: bool = False) -> Dataset:
+    """Fill an empty database. distinct: no two documents of a type are equal. Raises psycopg.Error."""
     projects = max(1, rows // _PER_PROJECT)
     with psycopg.connect(url) as connection:
         with connection.cursor().copy("COPY overrides_project (id, name, description) FROM STDIN") as copy:
@@ -56,7 +56,7 @@ def load(url: str, rows: int) -> Dataset:
         with connection.cursor().copy(_COPY) as copy:
             count = 0
             for row in _rows(projects):
-                copy.write_row(row)
+                copy.write_row(_with_own_document(row, count) if distinct else row)
                 count += 1
         connection.execute(
             "INSERT INTO overrides_revision VALUES (1, clock_timestamp(), 'load', '', '', %s, true)", [count]
@@ -85,6 +85,25 @@ def _rows(projects: int) -> Iterator[tuple[Any, ...]]:
 def _at(project: str, domain: str, workflow: str, types: list[str]) -> Iterator[tuple[Any, ...]]:
     for name in types:
         yield (uuid.uuid4(), name, project, domain, workflow, "", _TEXTS[name], 1, 1, "load", "")
+
+
+def _with_own_document(row: tuple[Any, ...], number: int) -> tuple[Any, ...]:
+    """Return the row with the row's number in its document, which stays valid."""
+    document = json.loads(row[6])
+    return (*row[:6], json.dumps(_numbered(document, number)), *row[7:])
+
+
+def _numbered(value: Any, number: int, member: str = "") -> Any:
+    if isinstance(value, dict):
+        return {name: _numbered(below, number, name) for name, below in value.items()}
+    if isinstance(value, list):
+        return [_numbered(item, number, member) for item in value]
+    if isinstance(value, int):
+        return number
+    if value[0].isdigit():  # a quantity
+        return f"{number + 1}m" if member == "cpu" else f"{number + 1}Mi"
+    fixed = member in ("tier", "task_type", "missing_plugin_behavior")
+    return value if fixed else f"{value}-{number}"
 
 
 _TEXTS = {name: json.dumps(value) for name, value in VALUES.items()}

@@ -71,7 +71,7 @@ def main() -> int:
         os.environ.update(running.environment)
         django.setup()
         began = time.perf_counter()
-        dataset = load(running.environment["DATABASE_URL"], options.rows)
+        dataset = load(running.environment["DATABASE_URL"], options.rows, distinct=options.distinct)
         print(f"{dataset.rows:,} rows in {time.perf_counter() - began:.0f} s.", flush=True)
         bench = _open(running, dataset, options)
         rows: list[Row] = []
@@ -92,6 +92,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each contender in each round")
+    parser.add_argument("--distinct", action="store_true", help="no two documents of a type are equal")
     parser.add_argument("--only", nargs="*", choices=list(_PARTS), help="parts to run; all by default")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     return parser.parse_args()
@@ -99,13 +100,12 @@ def _options() -> argparse.Namespace:
 
 def _open(running: Stage, dataset: Dataset, options: argparse.Namespace) -> Bench:
     token = running.administrator()
-    asgi = ("--interface", "asgi", "--backpressure", "512")
-    ours = running.serve("ours", "controlplane.asgi:application", *asgi)
+    ours = running.serve("ours", "controlplane.asgi:application")
     bench = Bench(running, dataset, token, ours, ours, ours, options.rounds, options.seconds)
     file = running.folder / "answers.json"
     file.write_text(json.dumps(_answers(bench)))
-    bench.bare = running.serve("bare", "benchmarks.peers.memory:application", *asgi, BENCH_ANSWERS=str(file))
-    bench.plain = running.serve(
+    bench.bare = running.serve("bare", "benchmarks.peers.memory:application", BENCH_ANSWERS=str(file))
+    bench.plain = running.serve_by_granian(
         "plain",
         "benchmarks.peers.wsgi:application",
         *("--interface", "wsgi", "--blocking-threads", "4", "--backpressure", "512"),
@@ -224,7 +224,7 @@ def cold(bench: Bench) -> list[Row]:
     share = median(result.measured.rate / rate for result, rate in zip(ours.results, alone, strict=True))
     return [
         Row("the same statement, pgbench, 32 clients", f"{median(alone):,.0f}"),
-        _row(ours, f"{share:.2f} of pgbench", ">= 0.15"),
+        _row(ours, f"{share:.2f} of pgbench", ">= 0.3"),
         _row(plain, f"{rounds.ratio(ours, plain):.1f} x slower"),
         _row(orm, f"{rounds.ratio(ours, orm):.1f} x slower", ">= 10 x"),
     ]
@@ -244,7 +244,7 @@ def _batch(bench: Bench, *, explain: bool) -> Row:
         seconds = apply.timed_post(bench.ours.port, bench.token, f"{_ROUTE}:batch", body)
         took += [seconds] if number else []
     what = "with sources" if explain else "values alone"
-    return Row(f"batch of {BATCH:,} scopes, {what}", f"{median(took):.2f} s", target="<= 1 s")
+    return Row(f"batch of {BATCH:,} scopes, {what}", f"{median(took):.2f} s", target="<= 0.5 s")
 
 
 def applied(bench: Bench) -> list[Row]:

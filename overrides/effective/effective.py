@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from controlplane.scopes import Scope
 from overrides.effective.flyte_strategy import as_flyte
 from overrides.effective.results import EffectiveAttributes, EffectiveType, EffectiveValues, TypeValues
+from overrides.effective.shared_types import SharedTypes
 from overrides.loading.layers import FLYTEADMIN_LAYERS, LoadedLayers, load_layers
 from overrides.loading.platform_defaults import platform_defaults
 from overrides.projects import check_listed
-from overrides.resolution.resolve import resolve, values_only
+from overrides.resolution.resolve import values_only
 from overrides.resource_types import ResourceType
 
 
@@ -27,11 +28,22 @@ def effective_attributes(
 
 
 def effective_many(
-    scopes: Sequence[Scope], *, resource_type: str = "", as_of: int | None = None
+    scopes: Sequence[Scope],
+    *,
+    resource_type: str = "",
+    as_of: int | None = None,
+    with_fingerprints: bool = True,
 ) -> list[EffectiveAttributes]:
-    """Resolve many scopes with one query."""
+    """Resolve many scopes with one query. with_fingerprints: False leaves them empty."""
     loaded, types = _load(scopes, resource_type, as_of)
-    return [_effective(scope, types, loaded, resource_type) for scope in scopes]
+    shared = SharedTypes(loaded, types, platform_defaults())
+    answers = ((scope, shared.of(scope)) for scope in scopes)
+    return [
+        EffectiveAttributes(
+            scope, found, _fingerprint(scope, resource_type, found) if with_fingerprints else ""
+        )
+        for scope, found in answers
+    ]
 
 
 def flyte_attributes(
@@ -67,24 +79,6 @@ def _load(
     selected = [catalogue.get(resource_type)] if resource_type else list(catalogue.types.values())
     check_listed(scopes, loaded.projects, loaded.domains)
     return loaded, selected
-
-
-def _effective(
-    scope: Scope, selected: Iterable[ResourceType], loaded: LoadedLayers, resource_type: str
-) -> EffectiveAttributes:
-    resolved = (_of_type(selected_type, scope, loaded) for selected_type in selected)
-    types = tuple(effective_type for effective_type in resolved if effective_type is not None)
-    return EffectiveAttributes(scope, types, _fingerprint(scope, resource_type, types))
-
-
-def _of_type(resource_type: ResourceType, scope: Scope, loaded: LoadedLayers) -> EffectiveType | None:
-    layers = loaded.of(resource_type, scope, platform_defaults())
-    if not layers:
-        return None
-    rails = tuple(rail for rail in loaded.catalogue.rails_of(resource_type.name) if rail.scope.covers(scope))
-    return EffectiveType(
-        resource_type, resolve(scope, layers, resource_type.rule, rails), rails, tuple(layers)
-    )
 
 
 def _fingerprint(scope: Scope, resource_type: str, types: Iterable[EffectiveType]) -> str:

@@ -60,9 +60,21 @@ def registered_pairs(changed: Iterable[Scope]) -> list[Scope]:
 
 
 def _ancestors(resource_type: str, changed: Sequence[Scope], excluded: Set[Scope]) -> tuple[str, list[Any]]:
-    rungs = {rung for scope in changed for rung in scope.ladder()} - excluded
+    rungs = _rungs_above(changed) - excluded
     match = "k.p = o.project AND k.d = o.domain AND k.w = o.workflow AND k.l = o.launch_plan"
     return f"{_SELECT} JOIN {_KEYS} ON {match} WHERE {_OF_TYPE}", [_keys(rungs), resource_type]
+
+
+def _rungs_above(scopes: Iterable[Scope]) -> set[Scope]:
+    """Return the ladders of all scopes; what the launch plans of a workflow share is added once."""
+    rungs = set(scopes)
+    workflows: set[tuple[str, str, str]] = set()
+    for scope in rungs.copy():
+        workflow = (scope.domain, scope.project, scope.workflow)
+        if workflow not in workflows:
+            workflows.add(workflow)
+            rungs.update(scope.ladder())
+    return rungs
 
 
 def _below(level: Level, resource_type: str, changed: Sequence[Scope]) -> list[tuple[str, list[Any]]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from controlplane.scopes import Scope
-from overrides.resolution.merging import Attributes
+from overrides.resolution.merging import Attributes, canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Address:
         return f"{self.resource_type} at {self.scope}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """The attributes declared for an address, in the stored spelling (snake_case).
 
@@ -31,3 +32,8 @@ class Statement:
     attributes: Attributes
     declared_in: str = ""
     pointer: str = ""
+
+    @cached_property
+    def text(self) -> str:
+        """The attributes as canonical JSON: equal documents have equal texts."""
+        return canonical(self.attributes)

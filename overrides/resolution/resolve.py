@@ -7,13 +7,23 @@ value comes from. Values and sources come out of the same loop, so they cannot d
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
 from controlplane.scopes import Scope
-from overrides.resolution.leaves import ABSENT, Path, leaves, name_of, pointer, schema_path, value_at, without
+from overrides.resolution.leaves import (
+    ABSENT,
+    Path,
+    has_removal,
+    leaves,
+    name_of,
+    pointer,
+    schema_path,
+    value_at,
+    without,
+)
 from overrides.resolution.merging import Attributes, Combine, MergeRule, Strategy, canonical, merge
 from overrides.resolution.rails import Breach, GuardRail, breaches
 
@@ -92,11 +102,16 @@ LeafSources = dict[Path, tuple[Any, int]]
 
 @dataclass(frozen=True, slots=True)
 class MergeTrace:
-    """The layers, least specific first, and the attributes before, between and after them."""
+    """The layers so far, least specific first, and the attributes before, between and after them.
 
-    steps: Sequence[Attributes]
-    layers: Sequence[Layer]
+    owned: the leaves of the last attributes. removes: whether any layer may remove an inherited value.
+    """
+
     rule: MergeRule
+    steps: tuple[Attributes, ...] = ({},)
+    layers: tuple[Layer, ...] = ()
+    owned: LeafSources = field(default_factory=dict)
+    removes: bool = False
 
     @property
     def attributes(self) -> Attributes:
@@ -111,18 +126,22 @@ def resolve(
     Layers of the same scope keep their order; the order of scopes does not matter.
     """
     applicable, refused = applicable_layers(target, layers, rule, rails)
-    steps: list[dict[str, Any]] = [{}]
-    owned: LeafSources = {}
-    for index, layer in enumerate(applicable):
-        attributes = merge(steps[-1], layer.attributes, rule)
-        owned = _leaf_sources(layer, index, attributes, owned, rule)
-        steps.append(attributes)
-    trace = MergeTrace(steps, applicable, rule)
-    return Resolution(
-        trace.attributes,
-        tuple(_leaf(path, value, trace, source) for path, (value, source) in owned.items()),
-        tuple(_removed(trace)),
-        refused,
+    trace = MergeTrace(rule)
+    for layer in applicable:
+        trace = with_layer(trace, layer)
+    found = tuple(leaf_of(path, value, trace, source) for path, (value, source) in trace.owned.items())
+    return Resolution(trace.attributes, found, removed_leaves(trace), refused)
+
+
+def with_layer(trace: MergeTrace, layer: Layer) -> MergeTrace:
+    """Return the trace with one more layer, which is more specific than all before."""
+    attributes = merge(trace.attributes, layer.attributes, trace.rule)
+    return MergeTrace(
+        trace.rule,
+        (*trace.steps, attributes),
+        (*trace.layers, layer),
+        _leaf_sources(layer, len(trace.layers), attributes, trace.owned, trace.rule),
+        trace.removes or has_removal(layer.attributes),
     )
 
 
@@ -147,25 +166,37 @@ def applicable_layers(
     target: Scope, layers: Iterable[Layer], rule: MergeRule, rails: Iterable[GuardRail]
 ) -> tuple[list[Layer], tuple[RefusedLeaf, ...]]:
     """Return the layers that apply, least specific first, without the values that guard rails refuse."""
-    applicable = sorted(
-        (layer for layer in layers if layer.scope.covers(target)),
-        key=lambda layer: (not layer.is_default, layer.scope.level),
-    )
+    applicable = in_order(layer for layer in layers if layer.scope.covers(target))
     governing = [rail for rail in rails if rail.scope.covers(target)]
-    if not governing:
-        return applicable, ()
-    admitted, refused = [], []
+    admitted: list[Layer] = []
+    refused: list[RefusedLeaf] = []
     for layer in applicable:
-        level = None if layer.is_default else layer.scope.level
-        broken = breaches(governing, level, layer.attributes, rule)
-        attributes = _without(layer.attributes, broken, rule)
-        if attributes is not ABSENT:
-            admitted.append(replace(layer, attributes=attributes) if broken else layer)
-        refused += [
-            RefusedLeaf(name_of(breach.path), breach.value, layer, breach.rail, breach.reason)
-            for breach in broken
-        ]
+        allowed, refused_here = admit(layer, governing, rule)
+        admitted += [layer for layer in (allowed,) if layer is not None]
+        refused += refused_here
     return admitted, tuple(refused)
+
+
+def in_order(layers: Iterable[Layer]) -> list[Layer]:
+    """Return the layers, least specific first and platform defaults before all others."""
+    return sorted(layers, key=lambda layer: (not layer.is_default, layer.scope.level))
+
+
+def admit(
+    layer: Layer, governing: Sequence[GuardRail], rule: MergeRule
+) -> tuple[Layer | None, tuple[RefusedLeaf, ...]]:
+    """Return the layer without what the rails refuse, None if nothing is left, and what they refuse."""
+    if not governing:
+        return layer, ()
+    level = None if layer.is_default else layer.scope.level
+    if not (broken := breaches(governing, level, layer.attributes, rule)):
+        return layer, ()
+    attributes = _without(layer.attributes, broken, rule)
+    refused = tuple(
+        RefusedLeaf(name_of(breach.path), breach.value, layer, breach.rail, breach.reason)
+        for breach in broken
+    )
+    return None if attributes is ABSENT else replace(layer, attributes=attributes), refused
 
 
 def _without(attributes: Any, broken: Iterable[Breach], rule: MergeRule) -> Any:
@@ -206,23 +237,29 @@ def _replaces_part(path: Path, stated: dict[Path, Any], rule: MergeRule) -> bool
     return any(stated_path[:unit] == path[:unit] for stated_path in stated)
 
 
-def _leaf(path: Path, value: Any, trace: MergeTrace, source: int) -> Leaf:
+def leaf_of(path: Path, value: Any, trace: MergeTrace, source: int) -> Leaf:
     reason = _shadow_reason(path, trace.rule)
     below, above = trace.layers[:source], trace.layers[source + 1 :]
-    losing_layers = below if reason is ShadowReason.LESS_SPECIFIC else [*below, *above]
+    losing_layers = below if reason is ShadowReason.LESS_SPECIFIC else (*below, *above)
     location = pointer(trace.attributes, path)
-    return Leaf(location, value, trace.layers[source], _shadowed(path, losing_layers, reason))
+    return Leaf(location, value, trace.layers[source], losing_values(path, losing_layers, reason))
+
+
+def removed_leaves(trace: MergeTrace) -> tuple[RemovedLeaf, ...]:
+    return tuple(_removed(trace)) if trace.removes else ()
 
 
 def _removed(trace: MergeTrace) -> Iterable[RemovedLeaf]:
     paths: set[Path] = set()
     for index in reversed(range(len(trace.layers))):
         layer = trace.layers[index]
+        if not has_removal(layer.attributes):
+            continue
         for path, value in leaves(layer.attributes, trace.rule):
             if value is None and path not in paths and _removes_value(path, index, trace):
                 paths.add(path)
                 location = pointer(trace.attributes, path)
-                yield RemovedLeaf(location, layer, _shadowed(path, trace.layers[:index]))
+                yield RemovedLeaf(location, layer, losing_values(path, trace.layers[:index]))
 
 
 def _removes_value(path: Path, index: int, trace: MergeTrace) -> bool:
@@ -240,9 +277,10 @@ def _removes_value(path: Path, index: int, trace: MergeTrace) -> bool:
     return False
 
 
-def _shadowed(
+def losing_values(
     path: Path, losing_layers: Sequence[Layer], because: ShadowReason = ShadowReason.LESS_SPECIFIC
 ) -> tuple[LosingValue, ...]:
+    """Return the values of the layers at the path, the most specific first."""
     stated = ((value_at(layer.attributes, path), layer) for layer in reversed(losing_layers))
     return tuple(LosingValue(value, layer, because) for value, layer in stated if value is not ABSENT)
 

@@ -18,9 +18,9 @@ from overrides.api.effective.schemas import (
     RefusedValue,
     RemovedValue,
     ShadowedValue,
+    ShownTypes,
     ValueSource,
     show_kind,
-    show_with,
     source_content,
 )
 from overrides.effective.results import EffectiveAttributes, EffectiveValues
@@ -97,8 +97,15 @@ def show_batch(answers: Sequence[EffectiveAttributes]) -> dict[str, Any]:
     """Return many results, with each source once and its index at each value."""
     indices: dict[tuple[Scope, LayerOrigin, bool], int] = {}
 
-    def index_of(layer: Layer) -> int:
-        return indices.setdefault((layer.scope, layer.origin, layer.is_default), len(indices))
+    # By identity first: hashing a source costs more than showing a value. The answers keep the layers.
+    index_of_layer: dict[int, int] = {}
 
-    items = [show_with(effective, index_of) for effective in answers]
+    def index_of(layer: Layer) -> int:
+        if (index := index_of_layer.get(id(layer))) is None:
+            source = (layer.scope, layer.origin, layer.is_default)
+            index = index_of_layer[id(layer)] = indices.setdefault(source, len(indices))
+        return index
+
+    shown = ShownTypes(index_of)
+    items = [{"scope": show_scope(each.scope), "items": [*map(shown.of, each.types)]} for each in answers]
     return {"sources": [source_content(*source) for source in indices], "items": items}

@@ -16,7 +16,7 @@ from overrides.api.schemas import STRATEGIES, AnyJSONField, AttributesField
 from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.loading.layers import LayerOrigin
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Layer, LosingValue, RefusedLeaf, ShadowReason
+from overrides.resolution.resolve import Layer, Leaf, LosingValue, RefusedLeaf, ShadowReason
 from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import pointer_of
 
@@ -121,43 +121,59 @@ class EffectiveQuery(ScopeAsOfQuery):
 
 
 def show_effective(effective: EffectiveAttributes) -> dict[str, Any]:
-    return show_with(effective, _show_source)
+    shown = ShownTypes(_show_source)
+    return {"scope": show_scope(effective.scope), "items": [*map(shown.of, effective.types)]}
 
 
-def show_with(effective: EffectiveAttributes, show_source: ShowSource) -> dict[str, Any]:
-    return {
-        "scope": show_scope(effective.scope),
-        "items": [_show_type(effective_type, show_source) for effective_type in effective.types],
-    }
+class ShownTypes:
+    """Shows effective types. What results share, by identity, is shown once; the results must be kept."""
 
+    def __init__(self, show_source: ShowSource) -> None:
+        self._show_source = show_source
+        self._types: dict[int, dict[str, Any]] = {}
+        self._leaves: dict[int, dict[str, Any]] = {}
+        self._losing: dict[int, list[dict[str, Any]]] = {}
 
-def _show_type(effective_type: EffectiveType, show_source: ShowSource) -> dict[str, Any]:
-    resolved = effective_type.resolved
-    return {
-        **show_kind(effective_type.resource_type),
-        "attributes": resolved.attributes,
-        "leaves": [
-            {
+    def of(self, effective_type: EffectiveType) -> dict[str, Any]:
+        if (shown := self._types.get(id(effective_type))) is None:
+            shown = self._types[id(effective_type)] = self._type(effective_type)
+        return shown
+
+    def _type(self, effective_type: EffectiveType) -> dict[str, Any]:
+        resolved = effective_type.resolved
+        return {
+            **show_kind(effective_type.resource_type),
+            "attributes": resolved.attributes,
+            "leaves": [self._leaf(leaf) for leaf in resolved.leaves],
+            "removed": [
+                {
+                    "pointer": removed.pointer,
+                    "source": self._show_source(removed.source),
+                    "shadowed": self._shadowed(removed.shadowed),
+                }
+                for removed in resolved.removed
+            ],
+            "refused": [_show_refused(refused, self._show_source) for refused in resolved.refused],
+            "rails": [_show_rail(rail) for rail in effective_type.rails],
+            "warnings": [_show_warning(error) for error in effective_type.warnings],
+        }
+
+    def _leaf(self, leaf: Leaf) -> dict[str, Any]:
+        if (shown := self._leaves.get(id(leaf))) is None:
+            shown = self._leaves[id(leaf)] = {
                 "pointer": leaf.pointer,
                 "value": leaf.value,
-                "source": show_source(leaf.source),
+                "source": self._show_source(leaf.source),
                 "why": _why(leaf.source, leaf.shadowed),
-                "shadowed": [_show_shadowed(losing_value, show_source) for losing_value in leaf.shadowed],
+                "shadowed": self._shadowed(leaf.shadowed),
             }
-            for leaf in resolved.leaves
-        ],
-        "removed": [
-            {
-                "pointer": removed.pointer,
-                "source": show_source(removed.source),
-                "shadowed": [_show_shadowed(losing_value, show_source) for losing_value in removed.shadowed],
-            }
-            for removed in resolved.removed
-        ],
-        "refused": [_show_refused(refused, show_source) for refused in resolved.refused],
-        "rails": [_show_rail(rail) for rail in effective_type.rails],
-        "warnings": [_show_warning(error) for error in effective_type.warnings],
-    }
+        return shown
+
+    def _shadowed(self, losing: tuple[LosingValue, ...]) -> list[dict[str, Any]]:
+        if (shown := self._losing.get(id(losing))) is None:
+            shown = [_show_shadowed(losing_value, self._show_source) for losing_value in losing]
+            self._losing[id(losing)] = shown
+        return shown
 
 
 def _show_warning(error: FieldError) -> dict[str, Any]:
@@ -171,10 +187,16 @@ def show_kind(resource_type: ResourceType) -> dict[str, Any]:
 def _why(source: Layer, shadowed: tuple[LosingValue, ...]) -> str:
     if source.is_default:
         return "It is the platform default, and no override sets another value."
-    scope = str(source.scope)
+    scope = _text_of(source.scope)
     if any(value.because is not ShadowReason.LESS_SPECIFIC for value in shadowed):
         return f"{scope} sets it, and its value wins among all layers."
     return f"{scope} sets it, and no more specific scope does."
+
+
+@lru_cache(maxsize=4096)
+def _text_of(scope: Scope) -> str:
+    """Return the scope's text, cached, because each value names one."""
+    return str(scope)
 
 
 def _show_shadowed(losing: LosingValue, show_source: ShowSource) -> dict[str, Any]:
@@ -182,7 +204,7 @@ def _show_shadowed(losing: LosingValue, show_source: ShowSource) -> dict[str, An
         "value": losing.value,
         "source": show_source(losing.layer),
         "because": losing.because.value,
-        "why_not": f"{losing.layer.scope} sets it, but {_WHY_NOT[losing.because]}.",
+        "why_not": f"{_text_of(losing.layer.scope)} sets it, but {_WHY_NOT[losing.because]}.",
     }
 
 

@@ -78,4 +78,5 @@ class EffectiveBatch(Endpoint):
         if not body["explain"]:
             items = [batch_schemas.show_values(values) for values in values_many(scopes, **query)]
             return Response({"sources": [], "items": items})
-        return Response(batch_schemas.show_batch(effective_many(scopes, **query)))
+        answers = effective_many(scopes, with_fingerprints=False, **query)
+        return Response(batch_schemas.show_batch(answers))
