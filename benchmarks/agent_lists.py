@@ -11,19 +11,22 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
 from statistics import median
 from typing import Any
 from urllib.parse import urlencode
 
 import django
 
-from benchmarks import fleet, table
+from benchmarks import database, fleet, rounds, table
 from benchmarks.machine import description
-from benchmarks.stage import Server, stage
+from benchmarks.rounds import Contender
+from benchmarks.stage import Server, Stage, stage
 from benchmarks.table import Row
 
 _ENVIRONMENT = {"LEASE_SECONDS": "86400"}
 _TIMES = 25
+_CLIENTS, _ROUNDS, _SECONDS = 8, 3, 3
 _LABELS = """
 UPDATE registry_agent SET labels = jsonb_build_object('team', 't' || right(name, 2), 'rank', right(name, 1))
 WHERE id IN (SELECT id FROM registry_agent ORDER BY name LIMIT 100000)
@@ -41,8 +44,8 @@ def main() -> int:
         fleet.load(running.environment["DATABASE_URL"], options.agents, 1)
         _label()
         token = running.administrator()
-        server = running.serve("lists", "controlplane.asgi:application", "--interface", "asgi")
-        rows = list(_measured(server, token, options.agents))
+        server = running.serve("lists", "controlplane.asgi:application")
+        rows = [*_measured(server, token, options.agents), *_beside_pgbench(running, server, token)]
     text = f"{description()}. {options.agents:,} agents, 100 a page.\n\n{table.markdown(rows)}"
     print(text)
     if options.write:
@@ -87,6 +90,44 @@ def _measured(server: Server, token: str, agents: int) -> Any:
         )
     milliseconds = _milliseconds(server, token, {}, path="/api/v1/agents:summary")
     yield Row("counts by environment and state", f"{1000 / milliseconds:,.0f}", f"{milliseconds:.1f}")
+
+
+def _beside_pgbench(running: Stage, server: Server, token: str) -> Iterator[Row]:
+    """The rate of page 1, and of its statement alone; both with the client beside Postgres."""
+    head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n\r\n"
+    request = f"GET /api/v1/agents?limit=100 HTTP/1.1\r\n{head}"
+    pages = Contender(
+        "pages",
+        server.port,
+        [request.encode()],
+        _CLIENTS,
+        (server.process.pid,),
+        (running.postgres,),
+    )
+    alone, shares = [], []
+    for _ in range(_ROUNDS):
+        rounds.play([pages], rounds=1, seconds=_SECONDS)
+        alone.append(_statement_rate(running))
+        shares.append(pages.results[-1].measured.rate / alone[-1])
+    yield Row(f"the statement of page 1, pgbench, {_CLIENTS} clients", f"{median(alone):,.0f}")
+    of_web, of_database = rounds.processor(pages)
+    yield Row(
+        f"page 1, {_CLIENTS} connections",
+        f"{rounds.rate(pages):,.0f}",
+        f"{rounds.merged(pages).percentile(0.5):.1f}",
+        f"{rounds.merged(pages).percentile(0.99):.1f}",
+        cpu=f"{of_web:.0f} + {of_database:.0f}",
+        ratio=f"{median(shares):.2f} of pgbench",
+        target=">= 0.5",
+    )
+
+
+def _statement_rate(running: Stage) -> float:
+    from registry.agents.models import Agent
+
+    statement = " ".join(str(Agent.objects.shown().order_by("name")[:101].query).split())
+    url = running.environment["DATABASE_URL"]
+    return database.rate_of(f"{statement};\n", url, running.folder, clients=_CLIENTS, seconds=_SECONDS)
 
 
 def _cursor(server: Server, token: str, agents: int) -> str:

@@ -1,4 +1,4 @@
-"""What Postgres alone does: the very statement of a cold read, by pgbench."""
+"""What Postgres alone does: the very statement of a read, by pgbench."""
 
 from __future__ import annotations
 
@@ -48,12 +48,17 @@ def pgbench() -> str | None:
 
 
 def rate(url: str, projects: int, folder: Path, *, clients: int, seconds: int) -> float:
-    """Statements per second."""
+    """Statements of a cold read per second."""
+    return rate_of(script(projects), url, folder, clients=clients, seconds=seconds)
+
+
+def rate_of(script: str, url: str, folder: Path, *, clients: int, seconds: int) -> float:
+    """Statements of pgbench's script per second."""
     program = pgbench()
     if program is None:
         raise FileNotFoundError("pgbench is not here")
     file = folder / "read.sql"
-    file.write_text(script(projects))
+    file.write_text(script)
     command = [program, "--no-vacuum", "--protocol=prepared", f"--client={clients}", "--jobs=1"]
     done = subprocess.run(
         [*command, f"--time={seconds}", f"--file={file}", url],

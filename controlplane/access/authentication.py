@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery, UUIDField
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.http import HttpRequest
 from rest_framework import authentication
@@ -18,20 +21,19 @@ from controlplane.access import tokens
 from controlplane.access.issuers import external_tokens
 from controlplane.access.issuers.external_tokens import ExternalToken, find_external_token
 from controlplane.access.issuers.verify import looks_like_jwt
+from controlplane.access.known_callers import KNOWN_CALLERS, LAST_USED_PRECISION
 from controlplane.access.models import CustomRole, Principal, RoleBinding, Token
 from controlplane.access.organisations import confine_to_organisation, enter_organisation
 from controlplane.access.role_bindings import bindings_in_force
 from controlplane.access.step_up import login_of_session, login_of_token, with_login
 from controlplane.access.team_models import Membership, Team
-from controlplane.database.compiled_query import CompiledQuery
+from controlplane.database.compiled_query import CompiledQuery, run_together
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
 from controlplane.identity.ceilings import cut, teams_named
 from controlplane.identity.logins import MACHINE, Login
 from controlplane.identity.roles import TeamRef
 
-# Minimum time between two writes per token: "last used" is not worth a write per request.
-_LAST_USED_PRECISION = timedelta(minutes=1)
 _SCHEME = "bearer"
 # Flyte's own, for ID tokens.
 _IDENTITY_SCHEME = "idtoken"
@@ -44,7 +46,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
         header = request.headers.get("Authorization")
         if header is None:
             return None
-        return caller_by_header(header)
+        return caller_of_read(header) if request.method in ("GET", "HEAD") else caller_by_header(header)
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
@@ -70,18 +72,37 @@ class AnonymousReadAuthentication(authentication.BaseAuthentication):
         return None
 
 
-def caller_by_header(header: str, *, id_tokens: bool = False) -> tuple[Caller, Token | ExternalToken]:
+def caller_of_read(header: str) -> tuple[Caller, Token | ExternalToken]:
+    """Return `caller_by_header`, known from an earlier read of this process if nothing has changed since."""
+    digest = tokens.digest(header)
+    if known := KNOWN_CALLERS.find(digest):
+        return _entered(known.caller, known.caller.login), known.token
+    caller, token = caller_by_header(header, is_read=True)
+    if isinstance(token, Token):
+        KNOWN_CALLERS.keep(digest, caller, token)
+    return caller, token
+
+
+def caller_by_header(
+    header: str, *, id_tokens: bool = False, is_read: bool = False
+) -> tuple[Caller, Token | ExternalToken]:
     """Return the caller and token for an Authorization header. Raises NotAuthenticated, IssuerUnavailable.
 
-    id_tokens: accept Flyte's scheme `IDToken` too.
+    id_tokens: accept Flyte's scheme `IDToken` too. is_read: read what can be kept for further reads too.
     """
     scheme, _, secret = header.partition(" ")
     schemes = (_SCHEME, _IDENTITY_SCHEME) if id_tokens else (_SCHEME,)
     if scheme.lower() in schemes and external_tokens.is_enabled() and looks_like_jwt(secret.strip()):
         external = find_external_token(secret.strip(), is_identity=scheme.lower() == _IDENTITY_SCHEME)
         return authenticated(external.principal, external.scopes, external.login), external
-    token = find_token(bearer_of(header))
-    return authenticated(token.principal, token.scopes, login_of_token(token)), token
+    digest = _digest_of(bearer_of(header))
+    rows = _TOKENS_OF_READS if is_read else _TOKENS
+    found, bindings = run_together((rows, [digest]), (_BINDINGS_OF_TOKEN, [digest]))
+    token = _valid(next(iter(found), None))
+    caller = build_caller(token.principal, bindings, token.scopes)
+    if is_read:
+        caller = replace(caller, teams=tuple(token.team_names))  # type: ignore[attr-defined]  # annotated
+    return _entered(caller, login_of_token(token)), token
 
 
 def bearer_of(header: str) -> str:
@@ -98,7 +119,11 @@ def authenticated(
     principal: Principal, scopes: Sequence[str] | None = None, login: Login = MACHINE
 ) -> Caller:
     """Return the caller of the request in this transaction; it sees only rows of its organisation."""
-    caller = with_login(caller_for(principal, scopes), login)
+    return _entered(caller_for(principal, scopes), login)
+
+
+def _entered(caller: Caller, login: Login) -> Caller:
+    caller = with_login(caller, login)
     enter_organisation(caller)
     return caller
 
@@ -108,6 +133,11 @@ def find_token(secret: str) -> Token:
 
     The reason reveals nothing to a client without the secret.
     """
+    return _valid(_TOKENS.first(_digest_of(secret)))
+
+
+def _digest_of(secret: str) -> bytes:
+    """Return the digest of a secret that can be a token of the API. Raises NotAuthenticated."""
     if not tokens.looks_like_token(secret):
         raise NotAuthenticated(
             "Invalid token: it is malformed or incomplete. Check that you sent the whole token."
@@ -121,7 +151,11 @@ def find_token(secret: str) -> Token:
             "Refresh tokens and client secrets are valid only for POST /oauth2/token. Use the access token"
             " that it returned."
         )
-    token = _TOKENS.first(tokens.digest(secret))
+    return tokens.digest(secret)
+
+
+def _valid(token: Token | None) -> Token:
+    """Return the token and remember its use. Raises NotAuthenticated."""
     now: Any = getattr(token, "now", None)
     if token is None:
         raise NotAuthenticated("Unknown token. It may belong to another installation.")
@@ -136,7 +170,7 @@ def find_token(secret: str) -> Token:
 
 
 def _remember_use(token: Token, now: datetime) -> None:
-    if token.last_used_at is None or now - token.last_used_at > _LAST_USED_PRECISION:
+    if token.last_used_at is None or now - token.last_used_at > LAST_USED_PRECISION:
         Token.objects.filter(pk=token.pk).update(last_used_at=Now())
 
 
@@ -174,13 +208,30 @@ def bindings_of(principal_id: UUID) -> QuerySet[RoleBinding]:
     return bindings_in_force().filter(Q(principal_id=principal_id) | Q(team_id__in=team_ids))
 
 
+def _bindings_of_token(digest: bytes) -> QuerySet[RoleBinding]:
+    """Return `bindings_of` the principal of the token with this digest."""
+    principal_id = Token.objects.filter(digest=digest).values("principal_id")
+    team_ids = Membership.objects.filter(principal_id=Subquery(principal_id)).values("team_id")
+    return bindings_in_force().filter(Q(principal_id=Subquery(principal_id)) | Q(team_id__in=team_ids))
+
+
 def _token_with(digest: bytes) -> QuerySet[Token]:
     rows = Token.objects.filter(digest=digest).select_related("principal", "oauth__client")
     return rows.annotate(now=Now())
 
 
-# Both run with every request of the API.
+def _token_of_read_with(digest: bytes) -> QuerySet[Token]:
+    """Return `_token_with`, the access epoch of the same moment, and the teams of the principal."""
+    teams = Team.objects.filter(memberships__principal_id=OuterRef("principal_id"))
+    epoch: Any = RawSQL("SELECT epoch FROM access_epoch WHERE id = 1", [], output_field=UUIDField())
+    names = ArraySubquery(teams.distinct().order_by("slug").values("slug"))
+    return _token_with(digest).annotate(epoch=epoch, team_names=names)
+
+
+# These run with every request of the API, but for reads of known callers.
 _TOKENS = CompiledQuery(_token_with, bytes(32))
+_TOKENS_OF_READS = CompiledQuery(_token_of_read_with, bytes(32))
+_BINDINGS_OF_TOKEN = CompiledQuery(_bindings_of_token, bytes(32))
 _BINDINGS = CompiledQuery(bindings_of, UUID(int=0))
 
 

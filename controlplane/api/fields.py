@@ -70,7 +70,9 @@ class Query(serializers.Serializer[Any]):
     @classmethod
     def parse(cls, request: Request) -> dict[str, Any]:
         parameters = request.query_params
-        fields = cls().fields
+        fields = cls._declared_fields
+        if not fields and not parameters:
+            return {}
         errors = [
             FieldError(f"?{name}", "unknown_parameter", unknown_name(name, list(fields)))
             for name in parameters

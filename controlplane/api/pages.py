@@ -17,6 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.api.fields import Query
+from controlplane.database.instances import load_instances
 from controlplane.errors import InvalidCursor
 
 DEFAULT_LIMIT = 50
@@ -85,7 +86,7 @@ def load_page(page_request: PageRequest, rows: QuerySet[Row, Row], *, order: Seq
     digest, limit = page_request.digest(), page_request.limit
     if page_request.cursor:
         rows = rows.filter(_after(order, _read_cursor(page_request.cursor, digest, len(order))))
-    candidates = list(rows.order_by(*order)[: limit + 1])
+    candidates = load_instances(rows.order_by(*order)[: limit + 1])
     items = candidates[:limit]
     if len(candidates) <= limit:
         return Page(items, None)

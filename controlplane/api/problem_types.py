@@ -281,6 +281,14 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The endpoint does not support bodies of this media type.",
         "Send JSON with Content-Type: application/json. Some endpoints also support application/yaml.",
     ),
+    "request_timeout": Explanation(
+        "The head or the body of the request arrived too slowly.",
+        "Send it again on a new connection.",
+    ),
+    "request_header_fields_too_large": Explanation(
+        "The request line and headers are larger than 16 KiB.",
+        "Send fewer or shorter headers.",
+    ),
     "too_many_requests": Explanation(
         "You sent too many requests in a short time.",
         "Wait for the seconds in Retry-After before you try again.",

@@ -6,14 +6,15 @@ Composing such a statement costs Django more processor time than running it cost
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection, models
-from django.db.models.query import get_related_populators
+
+from controlplane.database.direct import direct_connection, literals, read_rows
+from controlplane.database.instances import InstanceMaker, Row
 
 M = TypeVar("M", bound=models.Model)
-Row = Sequence[Any]
 
 
 class CompiledQuery(Generic[M]):
@@ -23,63 +24,74 @@ class CompiledQuery(Generic[M]):
         self._build = build
         self._examples = examples
         self._lock = threading.Lock()
-        self._statement: _Statement | None = None
+        self._statement: Statement | None = None
 
     def rows(self, *values: Any) -> list[M]:
         """Run the statement with these values in place of the examples; return the instances."""
-        if self._statement is None:
-            with self._lock:
-                self._statement = _Statement(self._build(*self._examples), self._examples)
-        return self._statement.run(values)
+        opened = direct_connection()
+        if opened is None:
+            (instances,) = run_together((self, values))
+            return instances
+        statement = self.statement()
+        text = statement.text(literals(opened, statement.parameters(values)))
+        return statement.instances(read_rows(opened, text))
 
     def first(self, *values: Any) -> M | None:
         """Return the first instance, or None."""
         return next(iter(self.rows(*values)), None)
 
+    def statement(self) -> Statement:
+        """Return the composed statement."""
+        if self._statement is None:
+            with self._lock:
+                self._statement = Statement(self._build(*self._examples), self._examples)
+        return self._statement
 
-class _Statement:
+
+def run_together(*queries: tuple[CompiledQuery[Any], Sequence[Any]]) -> list[list[Any]]:
+    """Run statements, each with its values, in one round trip; return the instances of each.
+
+    Each sees what was committed before it began, as if they were run one after the other.
+    """
+    statements = [(query.statement(), values) for query, values in queries]
+    parameters = [value for statement, values in statements for value in statement.parameters(values)]
+    results = []
+    with connection.cursor() as cursor:
+        cursor.execute(";".join(statement.sql for statement, _ in statements), parameters)
+        for statement, _ in statements:
+            results.append(statement.instances(cursor.fetchall()))
+            cursor.nextset()
+    return results
+
+
+class Statement:
+    """The SQL of a queryset, and how to make instances of its rows."""
+
     def __init__(self, queryset: models.QuerySet[Any], examples: Sequence[Any]) -> None:
         compiler = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
-        self._sql, parameters = compiler.as_sql()
+        self.sql, parameters = compiler.as_sql()
         self._parameters = tuple(parameters)
+        self._pieces = [piece.replace("%%", "%").encode() for piece in self.sql.split("%s")]
         # For each example, the positions of its parameters.
         self._positions = [_positions(self._parameters, example) for example in examples]
-        self._compiler = compiler
-        self._converters = compiler.get_converters([item[0] for item in compiler.select])
-        self._instances = _Instances(compiler)
+        self._maker = InstanceMaker(compiler)
 
-    def run(self, values: Sequence[Any]) -> list[Any]:
+    def parameters(self, values: Sequence[Any]) -> list[Any]:
+        """Return the parameters with these values in place of the examples."""
         parameters = list(self._parameters)
         for positions, value in zip(self._positions, values, strict=True):
             for position in positions:
                 parameters[position] = value
-        with connection.cursor() as cursor:
-            cursor.execute(self._sql, parameters)
-            rows: Iterable[Row] = cursor.fetchall()
-        if self._converters:
-            rows = self._compiler.apply_converters(rows, self._converters)
-        return [self._instances.make(row) for row in rows]
+        return parameters
 
+    def text(self, parameters: Sequence[bytes]) -> bytes:
+        """Return the SQL with these literals as its parameters."""
+        pairs = zip(self._pieces, [*parameters, b""], strict=True)
+        return b"".join(part for pair in pairs for part in pair)
 
-class _Instances:
-    """Makes model instances of rows, as django.db.models.query.ModelIterable does."""
-
-    def __init__(self, compiler: Any) -> None:
-        klass = compiler.klass_info
-        fields = klass["select_fields"]
-        self._model, self._start, self._end = klass["model"], fields[0], fields[-1] + 1
-        self._names = [item[0].target.attname for item in compiler.select[self._start : self._end]]
-        populators: Any = get_related_populators  # the stubs are of a later Django, with one more argument
-        self._related = populators(klass, compiler.select, DEFAULT_DB_ALIAS)
-        self._annotations = compiler.annotation_col_map or {}
-
-    def make(self, row: Row) -> Any:
-        instance = self._model.from_db(DEFAULT_DB_ALIAS, self._names, row[self._start : self._end])
-        for related in self._related:
-            related.populate(row, instance)
-        for name, position in self._annotations.items():
-            setattr(instance, name, row[position])
-        return instance
+    def instances(self, rows: Sequence[Row]) -> list[Any]:
+        """Return the model instances of the rows."""
+        return self._maker.instances(rows)
 
 
 def _positions(parameters: Sequence[Any], example: Any) -> list[int]:

@@ -71,8 +71,9 @@ THROTTLE_CALLER_PER_MINUTE = env.integer(
     "THROTTLE_CALLER_PER_MINUTE",
     default=6000,
     meaning="API requests per minute of one token, or of one person in the console; further requests get"
-    " 429. Calls from Flyte clients count too. Heartbeats, registrations, joins and cached"
-    " effective reads do not count. 0 disables the limit.",
+    " 429. Calls from Flyte clients count too. Heartbeats, registrations, joins, polls of data planes"
+    " that get 304, and cached reads of effective values and of Flyte's clients do not count. 0"
+    " disables the limit.",
 )
 THROTTLE_ANONYMOUS_PER_MINUTE = env.integer(
     "THROTTLE_ANONYMOUS_PER_MINUTE",

@@ -66,20 +66,24 @@ MIGRATION_MODULES = {
 
 MIDDLEWARE = [
     "controlplane.observability.request_ids.RequestIdMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
+    "controlplane.api.request_log.RequestLogMiddleware",
     "controlplane.observability.metrics.MetricsMiddleware",
     "controlplane.web.health.HealthMiddleware",
     "controlplane.api.transport.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "controlplane.web.content_policy.ContentPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "controlplane.access.denials.DenialMiddleware",
-    "controlplane.access.login.session_store.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
+    "controlplane.web.browser_middlewares.BrowserMiddlewares",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+# Not for reads with a token.
+BROWSER_MIDDLEWARES = [
+    "controlplane.access.login.session_store.SessionMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
 ROOT_URLCONF = "controlplane.urls"

@@ -58,7 +58,7 @@ def _database(url: str) -> dict[str, Any]:
     parameters.setdefault("connect_timeout", 5)
     django_settings = {setting: parameters.pop(parameter, "") for parameter, setting in _DJANGO_NAMES.items()}
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "controlplane.database.engine",
         # Row-level security limits one transaction, so a request must be one (ORGANISATIONS).
         "ATOMIC_REQUESTS": ORGANISATIONS,
         **django_settings,

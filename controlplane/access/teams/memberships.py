@@ -6,11 +6,13 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from controlplane.access import audit, event_types
 from controlplane.access.models import Principal
 from controlplane.access.role_bindings import check_administrator_remains, lock_administrators
 from controlplane.access.team_models import Membership, Team, Via
+from controlplane.database.compiled_query import CompiledQuery
 from controlplane.errors import UnknownMember
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
@@ -18,7 +20,14 @@ from controlplane.identity.actors import Actor
 
 def teams_of(principal_id: UUID) -> list[Team]:
     """Return the teams of a principal, by name."""
-    return list(Team.objects.filter(memberships__principal_id=principal_id).distinct().order_by("slug"))
+    return _TEAMS.rows(principal_id)
+
+
+def _teams_with(principal_id: UUID) -> QuerySet[Team]:
+    return Team.objects.filter(memberships__principal_id=principal_id).distinct().order_by("slug")
+
+
+_TEAMS = CompiledQuery(_teams_with, UUID(int=0))
 
 
 @transaction.atomic

@@ -23,6 +23,7 @@ from controlplane.api.scopes import show_scope
 from controlplane.api.time_range import ASCENDING, newer_than
 from controlplane.endpoints.access import examples, schemas
 from controlplane.errors import FieldError, InvalidRequest
+from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action, Grant
 from controlplane.scopes import Scope
 
@@ -41,13 +42,12 @@ class Me(Endpoint):
     def get(self, request: Request) -> Response:
         Query.parse(request)
         caller = caller_of(request)
-        own = teams_of(caller.principal_id) if caller.principal_id else []
         return Response(
             {
                 "name": caller.name,
                 "kind": caller.kind,
                 "grants": [_show_grant(grant) for grant in caller.grants],
-                "teams": [team.slug for team in own],
+                "teams": _team_names(caller),
             }
         )
 
@@ -187,6 +187,12 @@ class AuditCollection(Endpoint):
         order = ("id",) if query["order"] == ASCENDING else ("-id",)
         page = paginate(request, rows, order=order, query=query)
         return page_response(request, page, schemas.show_audit_record)
+
+
+def _team_names(caller: Caller) -> list[str]:
+    if caller.teams is not None:
+        return list(caller.teams)
+    return [team.slug for team in teams_of(caller.principal_id)] if caller.principal_id else []
 
 
 def _show_grant(grant: Grant) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.fields import Query
 from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
 from controlplane.api.time_range import ASCENDING, DESCENDING, newer_than
+from controlplane.database.instances import load_instances
 from controlplane.endpoints.events.schemas import EventList, EventTypeList, FollowQuery, show_event
 from controlplane.endpoints.events.watch_header import hand_over
 from controlplane.errors import EventsGone, FieldError, InvalidRequest
@@ -121,7 +122,7 @@ class EventCollection(Endpoint):
         most = min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT)
         if not follows:
             return Response(_newest(rows.numbered_before(query.get("before")), most, last_before))
-        events = list(rows.numbered_after(after)[:most])
+        events = load_instances(rows.numbered_after(after)[:most])
         last = _last_returned(events, full=len(events) >= most, last_before=last_before)
         watch = Watch(last, str(caller.principal_id), event_filter, wait=query["wait"], **filters)
         if streams:
@@ -144,7 +145,7 @@ def _follows(request: Request, query: dict[str, Any], *, streams: bool) -> bool:
 
 def _newest(rows: EventQuerySet, most: int, last_before: int) -> dict[str, Any]:
     """Return a page with the newest events first. last_before: the last number before the read."""
-    rows_read = list(rows[: most + 1])
+    rows_read = load_instances(rows[: most + 1])
     events = rows_read[:most]
     last = max(last_before, events[0].seq or 0) if events else last_before
     return _page(events, next_after=last, next_before=events[-1].seq if len(rows_read) > most else None)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from rest_framework import serializers
 
 from controlplane.api.pages import PageQuery
 from registry.agents.states import State
 from registry.api.agents.schemas import AgentRead
 from registry.listing.search import ORDERS
+
+
+@cache
+def _field_names() -> list[str]:
+    return list(AgentRead().fields)
+
 
 SORTS = [(order, order) for order in ORDERS]
 
@@ -46,7 +54,7 @@ class AgentListQuery(PageQuery):
         return _parse_words(value, [state.value for state in State])
 
     def validate_only(self, value: str) -> list[str]:
-        return _parse_words(value, list(AgentRead().fields))
+        return _parse_words(value, _field_names())
 
     environment = serializers.CharField(required=False, help_text="Filter by environment.")
     team = serializers.CharField(required=False, help_text="Filter by the team that owns the agents.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from datetime import datetime
 from typing import Any
@@ -12,6 +11,7 @@ from rest_framework import serializers
 from controlplane.api.endpoints import MutationQuery, ReasonedQuery
 from controlplane.api.fields import StrictSerializer, Text, Whole
 from overrides.resource_types.schemas import LABEL_VALUE, QUALIFIED_NAME
+from registry.agents.chance import CHANCE
 from registry.agents.clock_skew import skew_ms, with_clock
 from registry.agents.instances import duplicate_condition
 from registry.agents.liveness import LivenessPolicy, whole_seconds
@@ -35,7 +35,6 @@ COSTS = [(cost.value, cost.value) for cost in Cost]
 STATES = [(state.value, state.value) for state in State]
 _MAX_LABELS = 64
 _MAX_INTEGER = 2**63 - 1
-_jitter = random.Random()  # noqa: S311  (jitter is not a secret)
 
 
 class LabelsField(serializers.DictField):
@@ -266,7 +265,7 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
         "consumer_lag": lease.consumer_lag,
         "clock_skew_ms": skew,
         "heartbeat_interval": int(policy.interval.total_seconds()),
-        "next_heartbeat_in_seconds": policy.next_interval(_jitter),
+        "next_heartbeat_in_seconds": policy.next_interval(CHANCE),
         "generation": lease.generation,
         "configuration_etag": lease.configuration_etag,
         "conditions": [

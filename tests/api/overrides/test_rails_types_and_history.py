@@ -151,7 +151,7 @@ def test_a_batch_answers_as_single_questions_do_with_one_query_for_all(api, djan
     api.put(f"{WEC}?project=flytesnacks", parallelism(2))
     scopes = [{}, {"project": "flytesnacks"}, {"project": "flytesnacks", "domain": "staging"}, {}] * 250
 
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(2):
         batch = api.post("overrides/effective:batch", {"scopes": scopes}).json()
 
     single = [

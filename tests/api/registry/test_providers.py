@@ -385,7 +385,7 @@ def test_a_report_without_registered_providers_costs_no_more_than_one_look(
 ):
     report(agent_api, path, "ready", name="unheard-of")
 
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         report(agent_api, path, "ready", name="unheard-of")
 
 

@@ -13,7 +13,7 @@ from controlplane.access.models import Token
 from controlplane.access.principals import create_token
 from controlplane.access.teams.memberships import add_member
 from controlplane.access.teams.teams import create_team
-from controlplane.database.compiled_query import CompiledQuery
+from controlplane.database.compiled_query import CompiledQuery, run_together
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.support.api_client import ACTOR, make_principal
@@ -81,3 +81,23 @@ def test_an_example_that_is_no_parameter_is_an_error():
 
     with pytest.raises(RuntimeError, match="'an example' is no parameter"):
         query.rows("a")
+
+
+def test_statements_run_together_have_their_own_rows(django_assert_num_queries):
+    bindings, names = CompiledQuery(bindings_of, UUID(int=0)), CompiledQuery(_with_name, "an example")
+    admin, viewer = make_principal(Role.ADMIN), make_principal(Role.VIEWER)
+    for principal in (admin, viewer):
+        create_token(principal, name=principal.name, expires_at=None, actor=ACTOR)
+
+    with django_assert_num_queries(1):
+        tokens, own, none = run_together(
+            (names, [viewer.name]), (bindings, [admin.id]), (bindings, [uuid4()])
+        )
+
+    assert [token.principal_id for token in tokens] == [viewer.id]
+    assert own == list(bindings_of(admin.id))
+    assert none == []
+
+
+def _with_name(name):
+    return Token.objects.filter(name=name)
