@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -15,35 +16,41 @@ from registry.heartbeats.record import Heartbeat, record_heartbeat, renewal_of
 from registry.heartbeats.renew import HeartbeatRow, Renewal, renew_usual
 
 
-def record_heartbeats(
-    heartbeats: Mapping[UUID, Heartbeat],
-    *,
-    actor: Actor,
-    rights: AgentRights,
-    policy: LivenessPolicy,
-    congestion_lag: int,
+@dataclass(frozen=True, slots=True)
+class RecordingOptions:
+    """The parameters of `record_heartbeat` that all heartbeats of a request share."""
+
+    actor: Actor
+    rights: AgentRights
+    policy: LivenessPolicy
+    congestion_lag: int
+
+    def as_arguments(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("actor", "rights", "policy", "congestion_lag")}
+
+
+def renew_heartbeats(heartbeats: Mapping[UUID, Heartbeat], options: RecordingOptions) -> dict[UUID, Renewal]:
+    """Renew the leases of usual heartbeats in one statement; return those renewals.
+
+    Of a report only the digest is used. Each other heartbeat needs `record_each`.
+    """
+    rows = [_row(agent_id, heartbeat, options.congestion_lag) for agent_id, heartbeat in heartbeats.items()]
+    if not rows:
+        return {}
+    renewals = renew_usual(rows, options.policy, options.rights)
+    return {renewal.agent_id: renewal for renewal in renewals}
+
+
+def record_each(
+    heartbeats: Mapping[UUID, Heartbeat], options: RecordingOptions
 ) -> dict[UUID, Renewal | ControlplaneError]:
     """Record each as `record_heartbeat` does. The error of one agent does not affect the others."""
-    rows = [_row(agent_id, heartbeats[agent_id], congestion_lag) for agent_id in sorted(heartbeats)]
-    renewals = renew_usual(rows, policy, rights)
-    results: dict[UUID, Renewal | ControlplaneError] = {renewal.agent_id: renewal for renewal in renewals}
-    for agent_id, heartbeat in heartbeats.items():
-        if agent_id in results:
-            continue
-        results[agent_id] = _record_one(
-            agent_id,
-            heartbeat,
-            actor=actor,
-            rights=rights,
-            policy=policy,
-            congestion_lag=congestion_lag,
-        )
-    return results
+    return {agent_id: _record(agent_id, heartbeat, options) for agent_id, heartbeat in heartbeats.items()}
 
 
-def _record_one(agent_id: UUID, heartbeat: Heartbeat, **options: Any) -> Renewal | ControlplaneError:
+def _record(agent_id: UUID, heartbeat: Heartbeat, options: RecordingOptions) -> Renewal | ControlplaneError:
     try:
-        return renewal_of(record_heartbeat(agent_id, heartbeat, **options))
+        return renewal_of(record_heartbeat(agent_id, heartbeat, **options.as_arguments()))
     except ControlplaneError as error:
         return error
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
 
 from controlplane.api.fields import Instant, StrictSerializer, Text, Whole
+from registry.agents.chance import CHANCE
 from registry.agents.liveness import LivenessPolicy, whole_seconds
 from registry.agents.states import State
 from registry.heartbeats.record import Heartbeat
@@ -17,14 +17,13 @@ from registry.heartbeats.reports import PARTS, Report, digest_of
 
 MAX_HEARTBEATS = 1000
 LEASE_SECONDS = "How long the agent counts as alive after a heartbeat."
-_MAX_LAG = 2**63 - 1
+MAX_LAG = 2**63 - 1
 _MAX_PARTS = 100
 CONFIGURATION_ETAG = (
     "ETag of the YAML served to the data plane named like the agent's environment; empty if there is none."
 )
 CONDITION_STATUSES = [(status, status) for status in ("true", "false", "unknown")]
 PROVIDER_STATUSES = [(status, status) for status in ("ready", "unhealthy", "unavailable")]
-_chance = random.Random()  # noqa: S311  (jitter is no secret)
 
 
 class AnyCase(serializers.ChoiceField):
@@ -69,7 +68,7 @@ class ProviderHealthWrite(serializers.Serializer[Any]):
 
 class HeartbeatWrite(serializers.Serializer[Any]):
     timestamp = Instant(help_text="The agent's clock (RFC 3339). Used only to show its skew.")
-    consumer_lag = Whole(min_value=0, max_value=_MAX_LAG, help_text="Unread and unacknowledged messages.")
+    consumer_lag = Whole(min_value=0, max_value=MAX_LAG, help_text="Unread and unacknowledged messages.")
     conditions = serializers.ListField(
         child=ConditionWrite(),
         required=False,
@@ -188,7 +187,7 @@ def show_heartbeat(renewal: Renewal, policy: LivenessPolicy) -> dict[str, Any]:
         "lease_expires_at": renewal.expires_at,
         "lease_seconds": whole_seconds(renewal.expires_at - renewal.renewed_at),
         "heartbeat_interval": int(policy.interval.total_seconds()),
-        "next_heartbeat_in_seconds": policy.next_interval(_chance),
+        "next_heartbeat_in_seconds": policy.next_interval(CHANCE),
         "generation": renewal.generation,
         "directives": _DIRECTIVES.get(renewal.state, []),
         "configuration_etag": renewal.configuration_etag,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -15,21 +13,18 @@ from controlplane import errors
 from controlplane.access.models import Token
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of
 from controlplane.api.fields import Query, parse_body
-from controlplane.api.problems import STATUS_BY_ERROR
-from controlplane.errors import ControlplaneError
 from controlplane.identity.roles import Action
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.rights import agent_rights
 from registry.api.heartbeats import schemas
-from registry.api.heartbeats.bulk_entries import BadEntry, Entry, read_entries
+from registry.api.heartbeats.bulk_results import record_batch
 from registry.api.retry_after import with_retry_after
 from registry.heartbeats.permits import give_permit
 from registry.heartbeats.record import record_heartbeat, renewal_of
-from registry.heartbeats.record_many import record_heartbeats
-from registry.heartbeats.renew import Renewal
-from registry.metrics import HEARTBEATS, count_heartbeat
+from registry.heartbeats.record_many import RecordingOptions
+from registry.metrics import count_heartbeat
 
 _WHEN = "2026-11-21T09:30:00Z"
 _HEARTBEAT = {"timestamp": _WHEN, "consumer_lag": 0}
@@ -102,9 +97,9 @@ class AgentHeartbeat(Endpoint):
         body = schemas.parse_with(schemas.HeartbeatWrite, request.data)
         policy = liveness_policy()
         with count_heartbeat():
-            agent = record_heartbeat(
-                agent_id, schemas.heartbeat_of(body, request.data), **_recording_options(request, policy)
-            )
+            heartbeat = schemas.heartbeat_of(body, request.data)
+            options = _recording_options(request, policy)
+            agent = record_heartbeat(agent_id, heartbeat, **options.as_arguments())
         _ensure_permit(agent, request)
         return Response(schemas.show_heartbeat(renewal_of(agent), policy))
 
@@ -131,51 +126,20 @@ class HeartbeatBatch(Endpoint):
     def post(self, request: Request) -> Response:
         Query.parse(request)
         items = parse_body(schemas.HeartbeatBatchWrite, request)["items"]
-        policy = liveness_policy()
-        entries = read_entries(items)
-        heartbeats = {entry.agent_id: entry.heartbeat for entry in entries if isinstance(entry, Entry)}
-        results = record_heartbeats(heartbeats, **_recording_options(request, policy))
-        items = [
-            _accepted(entry.agent_id, results[entry.agent_id], policy)
-            if isinstance(entry, Entry)
-            else _refused(entry)
-            for entry in entries
-        ]
-        return Response({"items": items})
+        options = _recording_options(request, liveness_policy())
+        return Response({"items": record_batch(items, options)})
 
 
-def _recording_options(request: Request, policy: LivenessPolicy) -> dict[str, Any]:
-    return {
-        "actor": actor_of(request),
-        "rights": agent_rights(caller_of(request), Action.AGENT_HEARTBEAT),
-        "policy": policy,
-        "congestion_lag": settings.CONGESTION_LAG,
-    }
+def _recording_options(request: Request, policy: LivenessPolicy) -> RecordingOptions:
+    return RecordingOptions(
+        actor_of(request),
+        agent_rights(caller_of(request), Action.AGENT_HEARTBEAT),
+        policy,
+        settings.CONGESTION_LAG,
+    )
 
 
 def _ensure_permit(agent: Agent, request: Request) -> None:
     token = request.auth
     if isinstance(token, Token) and bytes(agent.lease.token_digest or b"") != bytes(token.digest):
         give_permit(agent, token)
-
-
-def _accepted(agent_id: UUID, result: Renewal | ControlplaneError, policy: LivenessPolicy) -> dict[str, Any]:
-    if isinstance(result, ControlplaneError):
-        return _refused(BadEntry(str(agent_id), result))
-    HEARTBEATS.labels("accepted").inc()
-    answer = schemas.show_heartbeat(result, policy)
-    plain = {"agent_id": str(agent_id), "status": 200, "code": None, "detail": None, "errors": []}
-    return {**plain, "heartbeat": answer}
-
-
-def _refused(entry: BadEntry) -> dict[str, Any]:
-    error = entry.error
-    HEARTBEATS.labels(error.code).inc()
-    return {
-        "agent_id": entry.agent_id,
-        "status": int(STATUS_BY_ERROR[type(error)]),
-        "code": error.code,
-        "detail": error.detail,
-        "errors": [asdict(field_error) for field_error in error.errors],
-        "heartbeat": None,
-    }

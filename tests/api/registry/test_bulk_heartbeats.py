@@ -167,3 +167,79 @@ def test_members_of_a_newer_agent_are_ignored(gateway):
     report = AgentReport.objects.get()
     assert report.conditions == [{"type": "DiskPressure", "status": "false"}]
     assert report.providers == [{"name": "p", "service_type": "vm", "status": "ready"}]
+
+
+UNUSUAL = [
+    {},
+    {"agent_id": str.upper},
+    {"timestamp": "2026-11-21 09:30:00+00:00"},
+    {"timestamp": "2026-11-21T09:30Z"},
+    {"timestamp": "2026-11-21T09:30:00.5+02:00"},
+    {"timestamp": "2026-02-30T09:30:00Z"},
+    {"timestamp": "2026-11-21T09:30:00+99:00"},
+    {"timestamp": "2026-11-21T09:30:00"},
+    {"timestamp": "٢٠26-11-21T09:30:00Z"},
+    {"timestamp": 5},
+    {"consumer_lag": "0"},
+    {"consumer_lag": True},
+    {"consumer_lag": 2**63 - 1},
+    {"consumer_lag": 2**63},
+    {"instance_uuid": None},
+    {"instance_uuid": "x"},
+    {"instance_uuid": "{019a9f5e-7c00-7000-8000-000000000031}"},
+    {"versions": {"agent": "1"}, "conditions": []},
+    {"versions": {"agent": 1}},
+    {"providers": 5},
+    {"more": [1]},
+]
+
+
+@pytest.mark.parametrize("members", UNUSUAL, ids=str)
+def test_an_entry_is_judged_as_a_heartbeat_alone(gateway, members):
+    first, second = register(gateway, "a", "b")
+    members = {name: value(second) if callable(value) else value for name, value in members.items()}
+
+    alone = gateway.put(f"agents/{first}/heartbeat", {**BEAT, **members})
+    (many,) = beat(gateway, {"agent_id": second, **members}).json()["items"]
+
+    assert many["status"] == alone.status_code
+    if alone.status_code == 200:
+        stored = Lease.objects.values_list("reported_at", "consumer_lag", "instance_uuid", "report_digest")
+        assert len({tuple(map(str, row)) for row in stored}) == 1
+        assert AgentReport.objects.count() in (0, 2)
+    else:
+        assert _codes(many) == _codes(alone.json())
+
+
+def _codes(refusal):
+    return [(error["pointer"], error["code"], error["message"]) for error in refusal["errors"]]
+
+
+def test_a_report_that_has_not_changed_costs_no_further_statement(gateway, django_assert_max_num_queries):
+    agents = register(gateway, *(f"a{number}" for number in range(10)))
+    items = [{"agent_id": agent, "versions": {"agent": agent}} for agent in agents]
+    beat(gateway, *items)
+    with django_assert_max_num_queries(4):
+        unchanged = beat(gateway, *items)
+
+    items[3] = {**items[3], "versions": {"agent": "2"}}
+    items[4] = {**items[4], "versions": {"agent": 2}}
+    changed = beat(gateway, *items)
+
+    assert {item["status"] for item in unchanged.json()["items"]} == {200}
+    assert [item["status"] for item in changed.json()["items"]] == [200] * 4 + [400] + [200] * 5
+    assert AgentReport.objects.get(agent_id=agents[3]).versions == {"agent": "2"}
+    assert AgentReport.objects.get(agent_id=agents[4]).versions == {"agent": agents[4]}
+
+
+def test_of_two_entries_the_first_with_a_valid_report_counts(gateway):
+    (agent,) = register(gateway, "a")
+
+    answer = beat(
+        gateway,
+        {"agent_id": agent, "consumer_lag": 3, "versions": {"agent": 1}},
+        {"agent_id": agent, "consumer_lag": 7},
+    )
+
+    assert [item["status"] for item in answer.json()["items"]] == [400, 200]
+    assert Lease.objects.get().consumer_lag == 7
