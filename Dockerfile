@@ -38,6 +38,4 @@ EXPOSE 8000 8089
 # Alive, not ready: without Postgres a restart would help nobody.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://localhost:8000/livez', timeout=4)"]
-CMD ["python", "-m", "controlplane.serving", "--interface", "asgi", "--host", "0.0.0.0", "--port", "8000", "--workers", "4", \
-     "--backpressure", "8192", "--workers-kill-timeout", "20", "--no-ws", \
-     "--respawn-failed-workers", "--log-level", "warning", "controlplane.asgi:application"]
+CMD ["python", "-m", "controlplane.serving", "--host", "0.0.0.0", "--port", "8000", "--workers", "4"]

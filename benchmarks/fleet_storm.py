@@ -36,7 +36,7 @@ def main() -> int:
     with stage() as running:
         url = running.environment["DATABASE_URL"]
         token = fleet.load_join_token(url, options.agents)
-        server = running.serve("ours", "controlplane.asgi:application", "--interface", "asgi")
+        server = running.serve("ours", "controlplane.asgi:application")
         os.sched_setaffinity(0, CLIENT_CPUS)
         with sweeping(running):
             played = asyncio.run(

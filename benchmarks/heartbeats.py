@@ -80,14 +80,13 @@ def _options() -> argparse.Namespace:
 
 
 def _open(running: Stage, beating: list[Beating], options: argparse.Namespace) -> Bench:
-    asgi = ("--interface", "asgi")
     return Bench(
         running,
         beating,
         [beating.request() for beating in beating],
-        running.serve("ours", "controlplane.asgi:application", *asgi),
-        running.serve("plain", "controlplane.asgi:application", *asgi, HEARTBEAT_CONNECTIONS="0"),
-        running.serve("bare", "benchmarks.peers.empty:application", *asgi),
+        running.serve("ours", "controlplane.asgi:application"),
+        running.serve("plain", "controlplane.asgi:application", HEARTBEAT_CONNECTIONS="0"),
+        running.serve("bare", "benchmarks.peers.empty:application"),
         options.rounds,
         options.seconds,
     )

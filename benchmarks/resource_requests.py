@@ -44,7 +44,7 @@ def main() -> int:
     print(f"{description()}. {options.requests:,} requests, {options.agents} agents ...", flush=True)
     with stage(_TIMERS, processors=CPUS) as running:
         token = running.administrator()
-        server = running.serve("ours", "controlplane.asgi:application", "--interface", "asgi")
+        server = running.serve("ours", "controlplane.asgi:application")
         with sweeping(running), _relaying(running):
             played = asyncio.run(_Play(running, server.port, token, options).run())
     text = table.markdown(_rows(played))

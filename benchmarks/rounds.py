@@ -22,7 +22,10 @@ _REPEATS = 3
 
 @dataclass(slots=True)
 class Contender:
-    """web, database: the processes whose processor time is counted. cold: each request is sent once."""
+    """web, database: the processes whose processor time is counted. cold: each request is sent once.
+
+    drive: another client than ours. It gets the seconds to measure and to warm up.
+    """
 
     name: str
     port: int
@@ -33,6 +36,7 @@ class Contender:
     status: int = 200
     cold: bool = False
     beside: Callable[[float], Callable[[], None]] | None = None
+    drive: Callable[[float, float], Measured] | None = None
     results: list[Result] = field(default_factory=list)
     _next: int = 0
 
@@ -64,9 +68,16 @@ class Result:
     foreign_cores: float
 
 
-def play(contenders: Sequence[Contender], *, rounds: int, seconds: float, warm_up: float = 1.0) -> None:
+def play(
+    contenders: Sequence[Contender],
+    *,
+    rounds: int,
+    seconds: float,
+    warm_up: float = 1.0,
+    repeats: int = _REPEATS,
+) -> None:
     for _ in range(rounds):
-        for _ in range(_REPEATS):
+        for _ in range(repeats):
             results = [_once(contender, seconds, warm_up) for contender in contenders]
             if max(result.foreign_cores for result in results) <= _FOREIGN_CORES:
                 break
@@ -79,7 +90,10 @@ def _once(contender: Contender, seconds: float, warm_up: float) -> Result:
     roots = {"web": contender.web, "database": contender.database}
     before = {name: seconds_of(pids) for name, pids in roots.items()}
     busy, began, own = busy_seconds(), time.perf_counter(), sum(os.times()[:4])
-    measured = load.run(contender.load(seconds, warm_up))
+    if contender.drive:
+        measured = contender.drive(seconds, warm_up)
+    else:
+        measured = load.run(contender.load(seconds, warm_up))
     used = {name: seconds_of(pids) - before[name] for name, pids in roots.items()}
     elapsed = time.perf_counter() - began
     foreign = busy_seconds() - busy - sum(used.values()) - (sum(os.times()[:4]) - own)

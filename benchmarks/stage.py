@@ -11,7 +11,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,8 @@ from controlplane.local.programs import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKERS = 3
+_OURS = (sys.executable, "-m", "controlplane.serving", "--host", "127.0.0.1")
+# The server to beat.
 _GRANIAN = (sys.executable, "-m", "granian", "--host", "127.0.0.1", "--no-ws", "--log-level", "error")
 
 
@@ -46,10 +48,20 @@ class Stage:
     def postgres(self) -> int:
         return self.services.running["postgres"].process.pid
 
-    def serve(self, name: str, application: str, *options: str, **more: str) -> Server:
-        """Start a server on the servers' processors and wait until it answers."""
+    def serve(self, name: str, application: str, *, workers: int = WORKERS, **more: str) -> Server:
+        """Start our server on the servers' processors and wait until it answers."""
+        return self._serve(name, (*_OURS, "--workers", str(workers), application), more)
+
+    def serve_by_granian(
+        self, name: str, application: str, *options: str, workers: int = WORKERS, **more: str
+    ) -> Server:
+        """Start granian, by its ASGI interface unless `options` say otherwise."""
+        options = options or ("--interface", "asgi", "--backpressure", "8192")
+        return self._serve(name, (*_GRANIAN, "--workers", str(workers), *options, application), more)
+
+    def _serve(self, name: str, server: Sequence[str], more: Mapping[str, str]) -> Server:
         port = free_port()
-        command = (*_GRANIAN, "--port", str(port), "--workers", str(WORKERS), *options, application)
+        command = (*server, "--port", str(port))
         process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -60,7 +72,7 @@ class Stage:
         )
         os.sched_setaffinity(process.pid, self.processors)
         self.servers[name] = Server(name, port, process)
-        self._wait_for(self.servers[name])
+        self.wait_for(self.servers[name])
         return self.servers[name]
 
     def manage(self, *words: str) -> None:
@@ -80,11 +92,12 @@ class Stage:
             except subprocess.TimeoutExpired:
                 os.killpg(server.process.pid, signal.SIGKILL)
 
-    def _wait_for(self, server: Server) -> None:
+    def wait_for(self, server: Server, path: str = "/livez") -> None:
+        """Wait until it answers. Raises RuntimeError with its log."""
         deadline = time.monotonic() + 30
         while server.process.poll() is None and time.monotonic() < deadline:
             try:
-                urllib.request.urlopen(f"http://127.0.0.1:{server.port}/livez", timeout=1).close()
+                urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}", timeout=1).close()
                 return
             except urllib.error.HTTPError:  # it has no such page, and answers
                 return

@@ -10,7 +10,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 HEAD = ("Work", "per second", "p50 ms", "p99 ms", "CPU µs web + database", "errors", "ratio", "target")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Row:
     work: str
     rate: str

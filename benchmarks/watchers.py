@@ -77,9 +77,7 @@ def main() -> int:
     room = {name: str(2 * options.watchers) for name in ("WATCHERS_PER_WORKER", "WATCHERS_PER_PRINCIPAL")}
     with stage(room) as running:
         token = running.administrator()
-        server = running.serve(
-            "ours", "controlplane.asgi:application", "--interface", "asgi", "--backpressure", "8192"
-        )
+        server = running.serve("ours", "controlplane.asgi:application")
         os.sched_setaffinity(0, CLIENT_CPUS)
         result = asyncio.run(_watch(options, server.port, token, (server.process.pid, running.postgres)))
     text = table.markdown(_rows(options, result))

@@ -1,12 +1,15 @@
-"""The web application, for an ASGI server: `python -m controlplane.serving controlplane.asgi:application`.
+"""The web application: `python -m controlplane.serving` serves it, and any ASGI server can.
 
-Fast paths are answered here; everything else goes to Django through our bridge, as it would under WSGI.
+Our server asks it for the fast path of a request, which answers without ASGI. Everything else goes to Django
+through our bridge, as it would under WSGI.
 """
 
 from __future__ import annotations
 
 import asyncio
 import resource
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
@@ -19,15 +22,21 @@ from controlplane.endpoints.access import login_gate as gate
 from controlplane.endpoints.access.login_gate import LoginGate
 from controlplane.endpoints.access.password_queue import PasswordQueue, is_password_request
 from controlplane.endpoints.events import streams as events
+from controlplane.extras import is_installed
 from controlplane.serving.worker_signals import send_pulses
 from controlplane.web.django_bridge import Application, Bridge, Receive, Scope, Send
+from controlplane.web.fast_path import FastPath
 from controlplane.web.health_answers import HealthAnswers, is_health
 from overrides.api.effective.fast_path import handler as effective
 from registry.agent_configs.delivery.long_poll import is_configuration_path
+from registry.api.agent_configs.fast_path import FastPolls
 from registry.api.heartbeats.fast_path import FastHeartbeats, is_heartbeat
 from registry.api.joining.fast_path import JOIN_ROUTE, FastJoins
 from registry.dispatch.delivery.fetching import is_fetch_path
 from registry.dispatch.resources.long_poll import is_resource_path
+
+if TYPE_CHECKING:
+    from overrides.flyte.fast_path.handler import FlyteReads
 
 # Paths whose requests may wait for an event.
 _WAITING = (is_configuration_path, is_fetch_path, is_resource_path)
@@ -45,6 +54,8 @@ class Router:
             queue=settings.WEB_QUEUE,
             body_limit=max(settings.MAX_BODY_BYTES, settings.MAX_BUNDLE_BYTES),
         )
+        rules = rules_of(settings.CORS_ALLOWED_ORIGINS, settings.CORS_ALLOWED_HEADERS)
+        self._ordinary = Cors(self._route, rules)
         self.health = HealthAnswers()
         self._passwords = PasswordQueue(
             django, self.bridge, threads=settings.PASSWORD_THREADS, queue=settings.PASSWORD_QUEUE
@@ -52,31 +63,56 @@ class Router:
         self._login = LoginGate(
             self._login_page, most=settings.LOGIN_REQUESTS_PER_ADDRESS, trusted=settings.TRUSTED_PROXIES
         )
-        self.effective = effective.FastReads(self.bridge, self.bridge.pool)
         self._watchers = events.Watchers(self.bridge)
-        self._routes: dict[str, Application] = {events.ROUTE: self._watchers}
+        # Fast paths leave requests to this: their responses have CORS headers too.
+        left = Cors(self.bridge, rules)
+        self.effective = effective.FastReads(left, self.bridge.pool)
+        self.joins = FastJoins(left) if settings.JOINS_AT_ONCE else None
+        self.heartbeats = FastHeartbeats(left) if settings.HEARTBEAT_CONNECTIONS else None
+        # What is left of these may wait, as a long poll.
+        waiting = Cors(self._watchers, rules)
+        self.polls = FastPolls(waiting, self.effective.tokens) if settings.CONFIG_POLL_CONNECTIONS else None
+        self._fast: dict[str, FastPath] = {}
+        self._is_flyte_read, self.flyte = _flyte_reads(left, self.effective)
         if settings.EFFECTIVE_SNAPSHOT_MIB:
-            self._routes[effective.ROUTE] = self.effective
-        self.joins = FastJoins(self.bridge) if settings.JOINS_AT_ONCE else None
+            self._fast[effective.ROUTE] = self.effective
         if self.joins:
-            self._routes[JOIN_ROUTE] = self.joins
-        self.heartbeats = FastHeartbeats(self.bridge) if settings.HEARTBEAT_CONNECTIONS else None
+            self._fast[JOIN_ROUTE] = self.joins
+
+    def fast_path(self, path: str) -> FastPath | None:
+        """Return the fast path of a decoded path; None if it has none."""
+        if fast_path := self._fast.get(path):
+            return fast_path
+        if is_heartbeat(path):
+            return self.heartbeats
+        if self._is_flyte_read(path):
+            return self.flyte
+        return self.polls if is_configuration_path(path) else None
+
+    def stop(self) -> None:
+        """End streams and long polls, which would otherwise go on: the server stops."""
+        self._watchers.stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif is_health(scope["path"]):
+        elif fast_path := self.fast_path(scope["path"]):
+            await fast_path(scope, receive, send)
+        else:
+            await self._ordinary(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"]
+        if is_health(path):
             await self.health(scope, receive, send)
-        elif scope["path"] in gate.PATHS:
+        elif path in gate.PATHS:
             await self._login(scope, receive, send)
         elif is_password_request(scope):
             await self._passwords(scope, receive, send)
-        elif self.heartbeats and is_heartbeat(scope["path"]):
-            await self.heartbeats(scope, receive, send)
-        elif any(waits(scope["path"]) for waits in _WAITING):
+        elif path == events.ROUTE or any(waits(path) for waits in _WAITING):
             await self._watchers(scope, receive, send)
         else:
-            await self._routes.get(scope["path"], self.bridge)(scope, receive, send)
+            await self.bridge(scope, receive, send)
 
     async def _login_page(self, scope: Scope, receive: Receive, send: Send) -> None:
         await (self._passwords if is_password_request(scope) else self.bridge)(scope, receive, send)
@@ -86,16 +122,31 @@ class Router:
         pulses = asyncio.create_task(send_pulses())
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        self._watchers.stop()
+        self.stop()
         if self.heartbeats:
             await self.heartbeats.close()
         if self.joins:
             await self.joins.close()
+        if self.polls:
+            await self.polls.close()
+        if self.flyte:
+            self.flyte.write_metrics()
         await self.effective.close()
         await self.health.close()
         await asyncio.gather(self._passwords.close(_DRAIN_SECONDS), self.bridge.close(_DRAIN_SECONDS))
         pulses.cancel()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _flyte_reads(
+    django: Application, shared: effective.FastReads
+) -> tuple[Callable[[str], bool], FlyteReads | None]:
+    """Return which paths are reads of Flyte's clients, and their fast path; None without the extra."""
+    if not (is_installed("flyte") and settings.EFFECTIVE_SNAPSHOT_MIB):
+        return lambda path: False, None
+    from overrides.flyte.fast_path import handler, questions
+
+    return questions.is_read, handler.FlyteReads(django, shared)
 
 
 def _allow_many_connections() -> None:
@@ -105,4 +156,4 @@ def _allow_many_connections() -> None:
 
 
 _allow_many_connections()
-application = Cors(Router(), rules_of(settings.CORS_ALLOWED_ORIGINS, settings.CORS_ALLOWED_HEADERS))
+application = Router()

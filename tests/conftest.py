@@ -108,9 +108,9 @@ class System:
         python, app = sys.executable, ("-m", "celery", "-A", "controlplane")
         worker = ("worker", "--without-gossip", "--without-mingle", "--concurrency", "1", "-l", "WARNING")
         beat = ("beat", "--schedule", str(folder / "beat"), "--pidfile", "", "-l", "WARNING")
-        web = ("-m", "granian", "--interface", "asgi", "--port", str(self.port), "--no-ws")
+        web = ("-m", "controlplane.serving", "--port", str(self.port), "--workers", "2")
         commands = {
-            "web": (python, *web, "--workers", "2", "controlplane.asgi:application"),
+            "web": (python, *web),
             "worker": (python, *app, *worker),
             "beat": (python, *app, *beat),
             "flyte-grpc": (python, str(ROOT / "manage.py"), "flyte_grpc", "--skip-checks"),

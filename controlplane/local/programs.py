@@ -29,10 +29,9 @@ _CELERY = (sys.executable, "-m", "celery", "--workdir", str(ROOT), "-A", "contro
 # There is only this worker, so that gossip is not needed.
 _WORKER_OPTIONS = ("--without-gossip", "--without-mingle", "--concurrency", "2", "--loglevel", "WARNING")
 _WEB = (
-    *(sys.executable, "-m", "controlplane.serving", "--interface", "asgi", "--host", "127.0.0.1", "--no-ws"),
-    *("--workers", "2", "--backpressure", "8192", "--respawn-failed-workers"),
+    *(sys.executable, "-m", "controlplane.serving", "--workers", "2"),
     # Shorter than the time after which the supervisor kills it.
-    *("--workers-kill-timeout", "3", "--log-level", "warning", "--no-access-log"),
+    *("--stop-seconds", "3"),
 )
 # `prepare` has run the system checks. They import all routes, 1.6 s of processor time for each program.
 _CHECKED = {"CELERY_SKIP_CHECKS": "1"}
@@ -61,7 +60,7 @@ class ReservedPort:
     """A port that stays reserved while its server restarts.
 
     On Linux, a bound socket that does not listen prevents the kernel from assigning its port, while a server
-    that sets SO_REUSEADDR, such as Valkey, NATS and granian, can still listen.
+    that sets SO_REUSEADDR, such as Valkey, NATS and our web server, can still listen.
     """
 
     def __init__(self, number: int = 0) -> None:
@@ -231,7 +230,7 @@ def long_running_programs(
 ) -> Iterable[Program]:
     """Return the long-running programs. databases: URLs by role. schedule: beat's file. worker: node name."""
     commands: dict[str, tuple[str, ...]] = {
-        "web": (*_WEB, "--port", str(port), "controlplane.asgi:application"),
+        "web": (*_WEB, "--port", str(port)),
         "worker": (*_CELERY, "worker", *_WORKER_OPTIONS, "--hostname", worker),
         "beat": (*_CELERY, "beat", "--schedule", str(schedule), "--pidfile", "", "--loglevel", "WARNING"),
         "relay": (*_MANAGE, "relay"),

@@ -1,1 +1,1 @@
-"""The web process: granian, with a watch over its workers."""
+"""The web process: a parent that keeps its workers running, each with uvicorn and our HTTP protocol."""

@@ -29,12 +29,12 @@ def open_receiver() -> socket.socket:
     return receiver
 
 
-def receive(receiver: socket.socket, *, seconds: float) -> int | None:
-    """Return the process id of a worker that sent a sign of life; None if none did within `seconds`."""
-    receiver.settimeout(seconds)
+def receive(receiver: socket.socket) -> int | None:
+    """Return the process id of a worker whose sign of life has arrived; None if none has."""
+    receiver.setblocking(False)
     try:
         _, ancillary, _, _ = receiver.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
-    except OSError:  # timeout
+    except OSError:
         return None
     credentials = [data for level, kind, data in ancillary if kind == socket.SCM_CREDENTIALS]
     return _CREDENTIALS.unpack(credentials[0])[0] if credentials else None

@@ -7,6 +7,7 @@ __all__ = [
     "WATCHERS_PER_PRINCIPAL",
     "WATCHERS_PER_WORKER",
     "WEB_HANG_SECONDS",
+    "WEB_KEEP_ALIVE_SECONDS",
     "WEB_QUEUE",
     "WEB_THREADS",
 ]
@@ -29,10 +30,18 @@ WEB_HANG_SECONDS = env.integer(
     default=30,
     meaning="Seconds without a sign of life after which a web worker is stopped and replaced. 0: never.",
 )
+WEB_KEEP_ALIVE_SECONDS = env.integer(
+    "WEB_KEEP_ALIVE_SECONDS",
+    default=75,
+    minimum=1,
+    meaning="Seconds after which a web worker closes a connection without requests. A load balancer in front"
+    " must close its own earlier, or some requests meet a connection that is being closed.",
+)
 EFFECTIVE_SNAPSHOT_MIB = env.integer(
     "EFFECTIVE_SNAPSHOT_MIB",
     default=64,
-    meaning="Memory in MiB per web worker for cached responses with effective values. 0: no cache.",
+    meaning="Memory in MiB per web worker, and of the gRPC server, for cached responses to reads of effective"
+    " values and of Flyte's clients. 0: no cache.",
 )
 WATCHERS_PER_WORKER = env.integer(
     "WATCHERS_PER_WORKER",

@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 @dataclass(slots=True)
 class _Request(Generic[Question, Answer]):
     question: Question
-    answer: asyncio.Future[Answer | None]
+    done: Callable[[Answer | None], None]
 
 
 class NaturalBatches(Generic[Question, Answer]):
@@ -55,15 +55,25 @@ class NaturalBatches(Generic[Question, Answer]):
 
     async def ask(self, question: Question) -> Answer | None:
         """Return the answer of a batch that began after this call; None if Django must answer."""
+        answered: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+
+        def done(answer: Answer | None) -> None:
+            if not answered.done():  # its client may have disconnected
+                answered.set_result(answer)
+
+        self.put(question, done)
+        return await answered
+
+    def put(self, question: Question, done: Callable[[Answer | None], None]) -> None:
+        """Have `done` called with the answer, as `ask` returns it. done: raises nothing."""
         loop = asyncio.get_running_loop()
         if loop.time() < self._paused_until:
-            return None
-        request: _Request[Question, Answer] = _Request(question, loop.create_future())
-        self._queue.append(request)
+            done(None)
+            return
+        self._queue.append(_Request(question, done))
         if self._idle_workers and not self._starting:
             self._starting = True
             loop.call_soon(self._start)
-        return await request.answer
 
     async def close(self) -> None:
         """Wait for running batches."""
@@ -93,8 +103,7 @@ class NaturalBatches(Generic[Question, Answer]):
             answers = await self._answers([request.question for request in batch])
         finally:
             for request, answer in zip(batch, answers, strict=True):
-                if not request.answer.done():  # its client may have disconnected
-                    request.answer.set_result(answer)
+                request.done(answer)
 
     async def _answers(self, questions: Sequence[Question]) -> Sequence[Answer | None]:
         try:

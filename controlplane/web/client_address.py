@@ -7,6 +7,7 @@ right, and reading stops at the first address that is not a trusted proxy.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from django.conf import settings
@@ -33,6 +34,8 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
     return str(client)
 
 
+# The same few clients send many requests.
+@lru_cache(maxsize=4096)
 def parse_address(text: str) -> Address | None:
     """Return an IP address written alone, in brackets or with a port; None for anything else."""
     text = text.strip()

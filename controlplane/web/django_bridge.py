@@ -196,7 +196,7 @@ def environ_of(scope: dict[str, Any], body: bytes | None) -> dict[str, Any]:
         "SERVER_NAME": scope["server"][0],
         "SERVER_PORT": str(scope["server"][1]),
         "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
-        "SERVER_SOFTWARE": "Granian",
+        "SERVER_SOFTWARE": "Controlplane",
         "wsgi.errors": sys.stderr,
         "wsgi.input": IncompleteBody() if body is None else BytesIO(body),
         "wsgi.input_terminated": True,

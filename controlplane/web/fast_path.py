@@ -1,29 +1,23 @@
-"""A fast path: an ASGI application that answers plain requests and passes all others to Django."""
+"""A fast path: answers plain requests inside the HTTP protocol, and leaves all others to Django."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+
+import structlog
 
 from controlplane.observability.request_ids import choose, new_request_id
 from controlplane.web.django_bridge import Application, Receive, Scope, Send
-from controlplane.web.fast_requests import RequestHead, RequestHeads, replay_body, whole_body
+from controlplane.web.exchange import AsgiExchange, Exchange, FastAnswer
+from controlplane.web.fast_requests import RawHead, RequestHead, RequestHeads, whole_body
 from controlplane.web.incomplete_body import receive_nothing
-from controlplane.web.learned_headers import Header, LearnedHeaders
+from controlplane.web.learned_headers import LearnedHeaders
 from controlplane.web.request_metrics import RequestMetrics
 
+log = structlog.get_logger(__name__)
 _NOT_MODIFIED = 304
-
-
-@dataclass(slots=True)
-class FastAnswer:
-    """headers: in addition to those that all of Django's responses to such requests have."""
-
-    status: int
-    body: bytes
-    headers: Sequence[Header] = ()
 
 
 class FastPath(ABC):
@@ -45,48 +39,84 @@ class FastPath(ABC):
         self._heads = heads
         self._metrics = metrics
         self._status = status
-        self._learned = LearnedHeaders()
+        self.learned = LearnedHeaders()
+
+    @abstractmethod
+    def handle(self, exchange: Exchange, request_id: str) -> None:
+        """Have `finish` called once for the exchange, now or later."""
+
+    def take(self, raw: RawHead) -> RequestHead | None:
+        """Return the head of a plain request; None if Django must answer."""
+        return self._heads.read(raw)
+
+    def begin(self, exchange: Exchange) -> None:
+        """Answer a request that was read completely, now or later."""
+        head = exchange.head
+        if self._status and self.learned.of(head.is_secure, self._status) is None:
+            self.leave(exchange)
+            return
+        try:
+            self.handle(exchange, choose(head.request_id) if head.request_id else new_request_id())
+        except Exception:  # Django gets the same error and reports it
+            log.exception("fast_path.failed")
+            self.leave(exchange)
+
+    def finish(self, exchange: Exchange, answer: FastAnswer | None, request_id: str) -> None:
+        """Send the answer with all its headers; None: Django must answer."""
+        learned = None if answer is None else self.learned.of(exchange.head.is_secure, answer.status)
+        if answer is None or learned is None:
+            self.leave(exchange)
+            return
+        headers = [*answer.headers, (b"x-request-id", request_id.encode())]
+        if answer.status != _NOT_MODIFIED:
+            headers.append((b"content-length", b"%d" % len(answer.body)))
+        answer.headers = headers
+        exchange.answer(answer, learned)
+        seconds = time.perf_counter() - exchange.began_at
+        self._metrics.record_response(exchange.method, answer.status, seconds)
+
+    def leave(self, exchange: Exchange) -> None:
+        """Let Django answer."""
+        exchange.leave(self._django, self.learned)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer under another ASGI server than ours, such as that of a benchmark."""
+        began_at = time.perf_counter()
+        head = self._heads.read(RawHead.of(scope))
+        if head is None:
+            await self._django(scope, receive, send)
+            return
+        body = await whole_body(receive) if self._heads.has_body else b""
+        if body is None:
+            await self._django(scope, receive_nothing, send)
+            return
+        exchange = AsgiExchange(scope["method"], head, body, began_at)
+        self.begin(exchange)
+        await exchange.finish(self._django, self.learned, scope, receive, send)
+
+
+class TaskPath(FastPath):
+    """A fast path with a task for each request: for those that are not the hottest."""
+
+    def __init__(
+        self, django: Application, heads: RequestHeads, metrics: RequestMetrics, *, status: int
+    ) -> None:
+        super().__init__(django, heads, metrics, status=status)
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @abstractmethod
     async def answer(self, head: RequestHead, body: bytes, request_id: str) -> FastAnswer | None:
         """Return the response to a plain request; None if Django must answer."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started_at = time.perf_counter()
-        head = self._heads.read(scope)
-        if head is None:
-            await self.leave(scope, receive, send)
-            return
-        body = await whole_body(receive) if self._heads.has_body else b""
-        if body is None:
-            await self.leave(scope, receive_nothing, send)
-            return
-        answer = await self._complete_answer(head, body)
-        if answer is None:
-            replayed = replay_body(body, receive) if self._heads.has_body else receive
-            await self.leave(scope, replayed, self._learned.learn_from(send, is_secure=head.is_secure))
-            return
-        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-        await send({"type": "http.response.body", "body": answer.body})
-        self._metrics.record_response(scope["method"], answer.status, time.perf_counter() - started_at)
+    def handle(self, exchange: Exchange, request_id: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(exchange, request_id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    async def leave(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let Django answer."""
-        await self._django(scope, receive, send)
-
-    async def _complete_answer(self, head: RequestHead, body: bytes) -> FastAnswer | None:
-        """Return the response with all its headers; None if Django must answer."""
-        if self._status and self._learned.of(head.is_secure, self._status) is None:
-            return None
-        request_id = choose(head.request_id) if head.request_id else new_request_id()
-        answer = await self.answer(head, body, request_id)
-        if answer is None:
-            return None
-        learned = self._learned.of(head.is_secure, answer.status)
-        if learned is None:
-            return None
-        headers = [*learned, *answer.headers, (b"x-request-id", request_id.encode())]
-        if answer.status != _NOT_MODIFIED:
-            headers.append((b"content-length", str(len(answer.body)).encode()))
-        answer.headers = headers
-        return answer
+    async def _answer(self, exchange: Exchange, request_id: str) -> None:
+        try:
+            answer = await self.answer(exchange.head, exchange.body, request_id)
+        except Exception:  # Django gets the same error and reports it
+            log.exception("fast_path.failed")
+            answer = None
+        self.finish(exchange, answer, request_id)

@@ -6,7 +6,7 @@ All other requests are left to Django.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -28,6 +28,23 @@ _SCHEME = b"Bearer "
 
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond
+class RawHead:
+    """A head as it arrived. path: decoded; the protocol passes only paths that need no decoding."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Sequence[tuple[bytes, bytes]]
+    scheme: str
+
+    @classmethod
+    def of(cls, scope: Mapping[str, Any]) -> RawHead:
+        """Read it from an ASGI scope."""
+        path = scope.get("root_path", "") + scope["path"]
+        return cls(scope["method"], path, scope["query_string"], scope["headers"], scope["scheme"])
+
+
+@dataclass(slots=True)
 class RequestHead:
     """token_digest: of the bearer token `secret`. etag: of the client's copy. key: the Idempotency-Key."""
 
@@ -58,28 +75,28 @@ class RequestHeads:
         name, self._tls_value = settings.SECURE_PROXY_SSL_HEADER or ("", "")
         self._tls_header = name.removeprefix("HTTP_").replace("_", "-").lower().encode()
 
-    def read(self, scope: Mapping[str, Any]) -> RequestHead | None:
+    def read(self, raw: RawHead) -> RequestHead | None:
         """Return the head, or None if it is not plain."""
-        if scope["method"] not in self._methods or scope.get("root_path"):
+        if raw.method not in self._methods:
             return None
-        received = scope["headers"]
+        received = raw.headers
         headers = dict(received)
         # Repeated headers are joined for Django only.
         if len(headers) < len(received) or not self._unusual.isdisjoint(headers):
             return None
         authorization = headers.get(b"authorization", b"")
-        is_secure = self._is_secure(scope["scheme"], headers)
+        is_secure = self._is_secure(raw.scheme, headers)
         if (
             not authorization.startswith(_SCHEME)
             or (self._tls_only and not is_secure)
             or not is_our_host(headers.get(b"host", b""))
-            or not (self._is_plain_json(scope, headers) if self.has_body else _is_plain_read(headers))
+            or not (self._is_plain_json(raw, headers) if self.has_body else _is_plain_read(headers))
         ):
             return None
         secret, request_id = authorization[len(_SCHEME) :], headers.get(b"x-request-id")
         head = RequestHead(
-            scope["path"],
-            scope["query_string"],
+            raw.path,
+            raw.query,
             secret,
             sha256(secret).digest(),
             is_secure,
@@ -96,10 +113,10 @@ class RequestHeads:
             return protocol.decode("latin-1").partition(",")[0].strip() == self._tls_value
         return bool(scheme == "https")
 
-    def _is_plain_json(self, scope: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> bool:
+    def _is_plain_json(self, raw: RawHead, headers: Mapping[bytes, bytes]) -> bool:
         length = headers.get(_LENGTH, b"")
         return (
-            not scope["query_string"]
+            not raw.query
             and headers.get(b"content-type") in _JSON
             and length.isdigit()
             and int(length) <= _MAX_BODY_BYTES
@@ -107,6 +124,10 @@ class RequestHeads:
 
 
 def _is_plain_read(headers: Mapping[bytes, bytes]) -> bool:
+    # Django decodes the query by the charset of a body that is not there.
+    content_type = headers.get(b"content-type", b"")
+    if b";" in content_type and content_type not in _JSON:
+        return False
     etag = headers.get(b"if-none-match")
     return etag is None or bool(_STRONG_ETAG.fullmatch(etag))
 

@@ -61,11 +61,11 @@ def console(system: System, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         "IDENTITY_PROVIDERS": providers_document(provider),
         "ACCESS_CONTACT": "platform@example.com",
     }
-    command = (sys.executable, "-m", "granian", "--interface", "asgi", "--port", str(port), "--no-ws")
+    command = (sys.executable, "-m", "controlplane.serving", "--port", str(port))
     web = start(
         Program(
             "web-login",
-            (*command, "controlplane.asgi:application"),
+            command,
             folder / "web.log",
             as_application(environment, "web"),
         )

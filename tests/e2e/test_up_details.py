@@ -33,6 +33,7 @@ PAGES = [
     "docs/tutorials/flytectl-to-git.md",
     "docs/guides/flyte.md",
     "docs/guides/agents.md",
+    "docs/guides/gateways.md",
     "docs/guides/resources.md",
     "docs/guides/cpctl.md",
     "docs/guides/teams-and-roles.md",
@@ -58,7 +59,8 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 
 
 def installed(folder: Path) -> None:
-    """Put cpctl into its folder `bin`, as pipx would."""
+    """Put cpctl into its folder `bin`, as pipx would, and the examples where a checkout has them."""
+    (folder / "examples").symlink_to(ROOT / "examples")
     program = folder / "bin" / "cpctl"
     program.parent.mkdir()
     command = f"PYTHONPATH={shlex.quote(str(ROOT))} {shlex.quote(sys.executable)}"
@@ -191,7 +193,7 @@ def test_the_commands_of_a_page_do_what_it_says(up: Up, page: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("web", "controlplane.asgi"),
+        ("web", "controlplane.serving"),
         ("worker", "-A controlplane worker"),
         ("beat", "-A controlplane beat"),
         ("relay", "manage.py relay"),

@@ -39,4 +39,13 @@ class Endless:
         _closed.append(threading.current_thread().name)
 
 
-bridged = Bridge(application, threads=THREADS, queue=8, body_limit=1_000_000)
+_bridge = Bridge(application, threads=THREADS, queue=8, body_limit=1_000_000)
+
+
+async def bridged(scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "http":
+        await _bridge(scope, receive, send)
+        return
+    for event in ("startup", "shutdown"):
+        await receive()
+        await send({"type": f"lifespan.{event}.complete"})

@@ -42,8 +42,8 @@ class Plane:
         return self.serve_at(free_port())
 
     def serve_at(self, port: int) -> int:
-        web = ("-m", "granian", "--interface", "asgi", "--no-ws", "--workers", "1", "--port", str(port))
-        self._start(f"web-{port}", *web, "controlplane.asgi:application")
+        web = ("-m", "controlplane.serving", "--port", str(port))
+        self._start(f"web-{port}", *web)
         return port
 
     def sweep(self, name: str) -> None:

@@ -96,9 +96,9 @@ class Web:
         self.start()
 
     def start(self) -> None:
-        command = ("-m", "granian", "--interface", "asgi", "--no-ws", "--workers", str(self.workers))
+        command = ("-m", "controlplane.serving", "--workers", str(self.workers))
         self.process = subprocess.Popen(
-            (sys.executable, *command, "--port", str(self.port), "controlplane.asgi:application"),
+            (sys.executable, *command, "--port", str(self.port)),
             env={"PATH": os.environ["PATH"], **self._environment},
             stdout=self._log.open("ab"),
             stderr=subprocess.STDOUT,

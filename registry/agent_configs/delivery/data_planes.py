@@ -155,10 +155,15 @@ def configuration_etag(plane: DataPlane, config_format: Format) -> str:
 
 def bundle_etag(plane: DataPlane, digest: str, config_format: Format) -> str:
     """Return the ETag of the active bundle, which has this digest."""
+    return etag_of(digest, config_format, revision=plane.active_revision, version=plane.version)
+
+
+def etag_of(digest: str, config_format: Format, *, revision: int, version: int) -> str:
+    """Return the ETag of a bundle. version: of the data plane."""
     # The ConfigMap's name is part of the data plane's spec.
-    more = f".v{plane.version}" if config_format is Format.CONFIG_MAP else ""
+    more = f".v{version}" if config_format is Format.CONFIG_MAP else ""
     # With the revision: equal documents of two revisions are acknowledged and signed separately.
-    return f'"{digest}.{config_format.value}.{plane.active_revision}{more}"'
+    return f'"{digest}.{config_format.value}.{revision}{more}"'
 
 
 def get_configuration(plane: DataPlane, config_format: Format) -> ServedConfiguration:

@@ -6,6 +6,8 @@ they are shown only to readers of all these teams.
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from controlplane.errors import FieldError, InvalidRequest, PermissionDenied, UnknownDataPlane
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -99,8 +101,19 @@ def get_followed_plane(name: str, caller: Caller) -> DataPlane:
     return plane
 
 
+def follows_as_principal(caller: Caller, principal: str, owner: UUID | None) -> bool | None:
+    """Return whether the principal of a data plane may follow it; None if the caller is somebody else.
+
+    Its grants alone decide it. owner: of the data plane.
+    """
+    if caller.principal_id is None or principal != caller.name:
+        return None
+    return caller.verdict(Action.DATA_PLANE_FOLLOW, owner=owner).allowed
+
+
 def _may_follow(caller: Caller, plane: DataPlane) -> bool:
-    if caller.principal_id is not None and plane.principal == caller.name:
-        return caller.verdict(Action.DATA_PLANE_FOLLOW, owner=plane.team_id).allowed
+    follows = follows_as_principal(caller, plane.principal, plane.team_id)
+    if follows is not None:
+        return follows
     rules = caller.verdict(Action.AGENT_CONFIG_RULE, owner=plane.team_id).allowed
     return rules and shows_contents(plane, hidden_teams(caller))

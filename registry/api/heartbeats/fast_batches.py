@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -61,12 +61,16 @@ class LeaseBatches:
         self._live_count = 0
         self._policy = scaled_policy(0)
 
-    async def renew(self, heartbeat: BinaryHeartbeat) -> FastRenewal | None:
-        """Return the renewal after its commit; None if the statement renewed no lease."""
-        while True:
-            answer = await self._batches.ask(heartbeat)
-            if not isinstance(answer, _Postponed):
-                return answer
+    def renew(self, heartbeat: BinaryHeartbeat, done: Callable[[FastRenewal | None], None]) -> None:
+        """Call `done` with the renewal after its commit; with None if the statement renewed no lease."""
+
+        def receive(answer: _Answer | None) -> None:
+            if isinstance(answer, _Postponed):
+                self._batches.put(heartbeat, receive)
+            else:
+                done(answer)
+
+        self._batches.put(heartbeat, receive)
 
     async def close(self) -> None:
         await self._batches.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -10,10 +9,12 @@ import msgspec
 from django.conf import settings
 
 from controlplane.web.django_bridge import Application
-from controlplane.web.fast_path import FastAnswer, FastPath
-from controlplane.web.fast_requests import RequestHead, RequestHeads
+from controlplane.web.exchange import Exchange, FastAnswer
+from controlplane.web.fast_path import FastPath
+from controlplane.web.fast_requests import RequestHeads
 from controlplane.web.request_metrics import RequestMetrics
 from controlplane.web.thread_batches import ThreadBatches
+from registry.agents.chance import CHANCE
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.policies import damping_policy, liveness_policy
 from registry.agents.states import State
@@ -29,7 +30,6 @@ _BEFORE, _AFTER = "/api/v1/agents/", "/heartbeat"
 _ROUTE = "api/v1/agents/<uuid:agent_id>/heartbeat"
 # Row locks are held until the whole batch is written.
 _MAX_RECOVERIES = 256
-_chance = random.Random()  # noqa: S311  (jitter is no secret)
 
 
 def is_heartbeat(path: str) -> bool:
@@ -43,20 +43,31 @@ class FastHeartbeats(FastPath):
         self._batches = LeaseBatches(settings.HEARTBEAT_CONNECTIONS)
         self._recoveries = ThreadBatches(_recover, most=_MAX_RECOVERIES, name="recoveries")
 
-    async def answer(self, head: RequestHead, body: bytes, request_id: str) -> FastAnswer | None:
+    def handle(self, exchange: Exchange, request_id: str) -> None:
+        head = exchange.head
         agent_id = agent_of(head.path)
-        if agent_id is None:
-            return None
-        heartbeat = read_heartbeat(agent_id, head.token_digest, body, congestion_lag=settings.CONGESTION_LAG)
-        if heartbeat is None:
-            return None
-        renewal = await self._batches.renew(heartbeat)
-        if renewal is None:
-            renewal = await self._recoveries.ask(_recovering_agent(heartbeat, request_id))
-        if renewal is None:
-            return None
-        self._metrics.count("accepted")
-        return FastAnswer(200, _content(agent_id, heartbeat.state, renewal))
+        heartbeat = agent_id and read_heartbeat(
+            agent_id, head.token_digest, exchange.body, congestion_lag=settings.CONGESTION_LAG
+        )
+        if not agent_id or not heartbeat:
+            self.leave(exchange)
+            return
+
+        def answer(renewal: FastRenewal | None) -> None:
+            if renewal is None:
+                self.leave(exchange)
+                return
+            self._metrics.count("accepted")
+            content = _content(agent_id, heartbeat.state, renewal)
+            self.finish(exchange, FastAnswer(200, content), request_id)
+
+        def recover_or_answer(renewal: FastRenewal | None) -> None:
+            if renewal is None:
+                self._recoveries.put(_recovering_agent(heartbeat, request_id), answer)
+            else:
+                answer(renewal)
+
+        self._batches.renew(heartbeat, recover_or_answer)
 
     async def close(self) -> None:
         self._metrics.write()
@@ -99,6 +110,6 @@ def _content(agent_id: str, state: State, renewal: FastRenewal) -> bytes:
         f'{{"agent_id":"{agent_id}","health_status":"{state}","last_heartbeat":{times.renewed_at},'
         f'"lease_expires_at":{times.expires_at},"lease_seconds":{times.lease},'
         f'"heartbeat_interval":{int(times.policy.interval.total_seconds())},'
-        f'"next_heartbeat_in_seconds":{times.policy.next_interval(_chance)},'
+        f'"next_heartbeat_in_seconds":{times.policy.next_interval(CHANCE)},'
         f'"generation":{renewal.generation},"directives":[],"configuration_etag":{etag}}}'
     ).encode()

@@ -10,7 +10,8 @@ from django.conf import settings
 from controlplane.api.idempotency import is_valid_key
 from controlplane.formats.strict_json import parse_json
 from controlplane.web.django_bridge import Application
-from controlplane.web.fast_path import FastAnswer, FastPath
+from controlplane.web.exchange import FastAnswer
+from controlplane.web.fast_path import TaskPath
 from controlplane.web.fast_requests import RequestHead, RequestHeads
 from controlplane.web.request_metrics import RequestMetrics
 from controlplane.web.thread_batches import ThreadBatches
@@ -24,7 +25,7 @@ from registry.metrics import JOINS
 JOIN_ROUTE = "/api/v1/agents:join"
 
 
-class FastJoins(FastPath):
+class FastJoins(TaskPath):
     def __init__(self, django: Application) -> None:
         heads = RequestHeads("POST", has_body=True, takes_keys=True)
         # The route's name in Django's resolver.

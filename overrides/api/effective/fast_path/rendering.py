@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from controlplane.api.bodies import JSONRenderer
 from controlplane.scopes import Scope
 from overrides.api.effective.schemas import show_effective
-from overrides.effective.effective import effective_attributes
+from overrides.effective.effective import effective_attributes, flyte_attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,9 @@ class EffectiveAnswer:
     etag: str
 
 
-def effective_answer(scope: Scope, resource_type: str = "") -> EffectiveAnswer:
+def effective_answer(scope: Scope, resource_type: str = "", strategy: str = "native") -> EffectiveAnswer:
     """Return the view's bytes and ETag. Raises UnknownProject, UnknownDomain, UnknownResourceType."""
-    effective = effective_attributes(scope, resource_type=resource_type)
+    read = flyte_attributes if strategy == "flyte" else effective_attributes
+    effective = read(scope, resource_type=resource_type)
     body: bytes = JSONRenderer().render(show_effective(effective))
     return EffectiveAnswer(body, f'"{effective.fingerprint}"')

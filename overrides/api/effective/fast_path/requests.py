@@ -12,7 +12,8 @@ from controlplane.errors import InvalidScope
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.api.effective.fast_path.snapshot import Key, rung_of
 
-_PARAMETERS = {*SEGMENTS, "resource_type"}
+_PARAMETERS = {*SEGMENTS, "resource_type", "strategy"}
+_STRATEGIES = ("native", "flyte")
 _TYPE_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _MAX_QUERY_BYTES = 4096
 
@@ -21,12 +22,29 @@ _MAX_QUERY_BYTES = 4096
 class Question:
     scope: Scope
     resource_type: str
+    strategy: str
     key: Key
 
 
 @lru_cache(maxsize=8192)
 def question_of(query: bytes) -> Question | None:
     """Return the question of a query string; None if it is invalid or unusual in any way."""
+    parameters = _parameters_of(query)
+    if parameters is None:
+        return None
+    resource_type = parameters.pop("resource_type", None)
+    strategy = parameters.pop("strategy", "native")
+    if strategy not in _STRATEGIES or not (resource_type is None or _TYPE_NAME.fullmatch(resource_type)):
+        return None
+    try:
+        scope = Scope(**parameters)
+    except InvalidScope:
+        return None
+    return Question(scope, resource_type or "", strategy, (*rung_of(scope), resource_type or "", strategy))
+
+
+def _parameters_of(query: bytes) -> dict[str, str] | None:
+    """Return the parameters, each known and given once; None if any of them is unusual."""
     if len(query) > _MAX_QUERY_BYTES or not query.isascii() or query.count(b"&") >= len(_PARAMETERS):
         return None
     values_by_name = dict(QueryDict(query).lists())
@@ -37,11 +55,4 @@ def question_of(query: bytes) -> Question | None:
     parameters = {name: str(values[0]) for name, values in values_by_name.items()}
     if any("\ufffd" in value or not value.isprintable() for value in parameters.values()):
         return None
-    resource_type = parameters.pop("resource_type", None)
-    if resource_type is not None and not _TYPE_NAME.fullmatch(resource_type):
-        return None
-    try:
-        scope = Scope(**parameters)
-    except InvalidScope:
-        return None
-    return Question(scope, resource_type or "", (*rung_of(scope), resource_type or ""))
+    return parameters

@@ -22,10 +22,14 @@ _MAX_CHANGES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes after a revision. everything: drop all answers; otherwise only those that the scopes cover."""
+    """Changes after a revision. everything: drop all answers; otherwise only those that the scopes cover.
+
+    contents: projects or domains were added or changed, which concerns only answers that show them.
+    """
 
     everything: bool
     scopes: tuple[Scope, ...] = ()
+    contents: bool = False
 
 
 class RevisionCheck:
@@ -40,9 +44,9 @@ class RevisionCheck:
             self._poll_for_all, most=sys.maxsize, patience=_PATIENCE_SECONDS, name="revision polls"
         )
 
-    async def poll(self) -> RevisionState | None:
-        """Return the state of a poll that began after this call; None if the database does not answer."""
-        return await self._polls.ask(None)
+    def poll(self, done: Callable[[RevisionState | None], None]) -> None:
+        """Call `done` with the state of a poll that began after this call; with None if Postgres fails."""
+        self._polls.put(None, done)
 
     async def close(self) -> None:
         await self._polls.close()
@@ -66,17 +70,26 @@ class RevisionCheck:
         elif (before := self._last) is None:
             self._drop_all()
             _, _, self._last_made_at = await self._history(self._connection, state.revision, state.revision)
-        elif (before.revision, before.written) != (state.revision, state.written):
+        else:
             await self._announce_changes(self._connection, before, state)
-        elif before.catalogue != state.catalogue:
-            self._on_change(Changes(everything=True))
         self._last = state
         return state
 
     async def _announce_changes(
         self, connection: RevisionConnection, before: RevisionState, state: RevisionState
     ) -> None:
-        """Announce the changes since `before`. A restore may have removed revisions that were read."""
+        """Announce what has changed since `before`."""
+        if before.contents != state.contents:
+            self._on_change(Changes(everything=False, contents=True))
+        if (before.revision, before.written) != (state.revision, state.written):
+            await self._announce_revisions(connection, before, state)
+        elif before.catalogue != state.catalogue:
+            self._on_change(Changes(everything=True))
+
+    async def _announce_revisions(
+        self, connection: RevisionConnection, before: RevisionState, state: RevisionState
+    ) -> None:
+        """Announce the revisions since `before`. A restore may have removed some that were read."""
         everything, made_at_before, made_at = await self._history(connection, before.revision, state.revision)
         rows = await connection.rows(_CHANGED_SCOPES, before.revision, _MAX_CHANGES + 1)
         is_restored = state.revision < before.revision or made_at_before != self._last_made_at

@@ -16,12 +16,14 @@ _SECONDS = Struct(">d")
 @dataclass(slots=True)
 class RevisionState:
     """The result of one poll. written: the transaction that wrote the revision, which identifies a restored
-    database whose revisions rise again. now: Postgres' time, in seconds since 1970."""
+    database whose revisions rise again. catalogue: moves when a project or domain is removed; contents: when
+    one is added or changed. now: Postgres' time, in seconds since 1970."""
 
     revision: int
     written: bytes
     access: bytes
     catalogue: bytes
+    contents: bytes
     now: float
 
 
@@ -40,8 +42,8 @@ class RevisionConnection:
         if not result.ntuples:
             return None
         values = [result.get_value(0, column) or b"" for column in range(result.nfields)]
-        (now,) = _SECONDS.unpack(values[4])
-        return RevisionState(int.from_bytes(values[0]), values[1], values[2], values[3], now)
+        (now,) = _SECONDS.unpack(values[5])
+        return RevisionState(int.from_bytes(values[0]), values[1], values[2], values[3], values[4], now)
 
     async def rows(self, statement: str, *parameters: int) -> list[tuple[Any, ...]]:
         """Run any other statement between two polls. Raises psycopg.Error."""
@@ -52,7 +54,8 @@ class RevisionConnection:
 
 
 _POLL = b"""
-SELECT counter.revision, counter.xmin, access.epoch, catalogue.epoch, extract(epoch FROM now())::float8
+SELECT counter.revision, counter.xmin, access.epoch, catalogue.epoch, catalogue.contents,
+       extract(epoch FROM now())::float8
 FROM overrides_revisioncounter AS counter, access_epoch AS access, overrides_catalogueepoch AS catalogue
 WHERE counter.id = 1 AND access.id = 1 AND catalogue.id = 1
 """

@@ -7,13 +7,17 @@ answers that it drops, however many there are.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from controlplane.scopes import Scope
 
-# Project, domain, workflow, launch plan; and with the resource type the whole question.
-Rung = tuple[str, str, str, str]
-Key = tuple[str, str, str, str, str]
+# Project, domain, workflow, launch plan.
+Rung = tuple[str, ...]
+# Of a question: everything that its answer depends on, and that differs between questions.
+Key = tuple[Hashable, ...]
+# In the index: the answers that show projects or domains, or depend on their state.
+_CONTENTS: Rung = ("contents of the catalogue",)
 # The cost of an answer in addition to its bytes, with its share of the index: 1,440 measured.
 _OVERHEAD_BYTES = 1600
 
@@ -30,6 +34,7 @@ class CacheEntry:
     rungs: tuple[Rung, ...]
     body: bytes = b""
     etag: bytes = b""
+    status: int = 200
     ready: bool = False
     dropped: bool = False
 
@@ -56,16 +61,17 @@ class Snapshot:
             self._ready.move_to_end(key)
         return entry
 
-    def reserve(self, key: Key, scope: Scope) -> CacheEntry:
+    def reserve(self, key: Key, scope: Scope, *, shows_catalogue: bool = False) -> CacheEntry:
         """Create the entry of an answer before it is computed, so that changes from now on drop it."""
-        entry = CacheEntry(key, tuple(rung_of(rung) for rung in scope.ladder()))
+        rungs = tuple(rung_of(rung) for rung in scope.ladder())
+        entry = CacheEntry(key, (*rungs, _CONTENTS) if shows_catalogue else rungs)
         for rung in entry.rungs:
             self._entries_by_rung.setdefault(rung, set()).add(entry)
         return entry
 
-    def fill(self, entry: CacheEntry, body: bytes, etag: bytes) -> None:
+    def fill(self, entry: CacheEntry, body: bytes, etag: bytes, status: int = 200) -> None:
         """Set the answer, and cache it unless a change has dropped the entry."""
-        entry.body, entry.etag = body, etag
+        entry.body, entry.etag, entry.status = body, etag, status
         if entry.dropped:
             return
         entry.ready = True
@@ -90,7 +96,14 @@ class Snapshot:
 
     def drop(self, changed: Scope) -> int:
         """Remove every answer that the changed scope covers; return how many were ready."""
-        entries = list(self._entries_by_rung.get(rung_of(changed), ()))
+        return self._drop(rung_of(changed))
+
+    def drop_catalogue(self) -> int:
+        """Remove every answer that shows projects or domains; return how many were ready."""
+        return self._drop(_CONTENTS)
+
+    def _drop(self, rung: Rung) -> int:
+        entries = list(self._entries_by_rung.get(rung, ()))
         for entry in entries:
             self.evict(entry)
         return sum(entry.ready for entry in entries)

@@ -7,6 +7,7 @@ import asyncio
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Protocol
 from uuid import UUID
 
 from django.db import close_old_connections, transaction
@@ -19,13 +20,24 @@ from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
-from overrides.api.effective.fast_path.revision_connection import RevisionState
 
 _MAX_TOKENS = 20_000
 _MAX_SCOPES = 1_000
 # "Last used" is only shown: written at most once a minute for each token, with a delay, in batches.
 _USE_PRECISION = timedelta(minutes=1)
 _WRITE_DELAY_SECONDS = 1.0
+
+
+class AccessState(Protocol):
+    """What was read of the database before a token is used.
+
+    access: the access epoch. now: Postgres' time, in seconds since 1970.
+    """
+
+    @property
+    def access(self) -> bytes: ...
+    @property
+    def now(self) -> float: ...
 
 
 @dataclass(slots=True)
@@ -39,7 +51,7 @@ class CachedToken:
     used_at: float
     _readable: dict[Scope, bool] = field(default_factory=dict)
 
-    def holds(self, state: RevisionState) -> bool:
+    def holds(self, state: AccessState) -> bool:
         return self.epoch == state.access and (self.expires_at is None or self.expires_at > state.now)
 
     def may_read(self, scope: Scope) -> bool:
@@ -61,7 +73,7 @@ class TokenCache:
         self._lookups: dict[bytes, asyncio.Task[None]] = {}
         self._used_ids: set[UUID] = set()
 
-    def ready(self, digest: bytes, state: RevisionState) -> CachedToken | None:
+    def ready(self, digest: bytes, state: AccessState) -> CachedToken | None:
         """Return the token if it is cached and still valid."""
         token = self._tokens.get(digest)
         if token is None or not token.holds(state):
@@ -71,7 +83,7 @@ class TokenCache:
             self._remember_use(token.id)
         return token
 
-    async def look_up(self, secret: bytes, digest: bytes, state: RevisionState) -> CachedToken | None:
+    async def look_up(self, secret: bytes, digest: bytes, state: AccessState) -> CachedToken | None:
         """Return the token if it is valid, else None."""
         lookup = self._lookups.get(digest)
         if lookup is None:
@@ -80,7 +92,7 @@ class TokenCache:
         await asyncio.shield(lookup)
         return self.ready(digest, state)
 
-    async def _look_up(self, secret: bytes, digest: bytes, state: RevisionState) -> None:
+    async def _look_up(self, secret: bytes, digest: bytes, state: AccessState) -> None:
         loop = asyncio.get_running_loop()
         try:
             token = await loop.run_in_executor(self._pool, _authenticate, secret, state)
@@ -104,7 +116,7 @@ class TokenCache:
         loop.run_in_executor(self._pool, _write_uses, used_ids)
 
 
-def _authenticate(secret: bytes, state: RevisionState) -> CachedToken:
+def _authenticate(secret: bytes, state: AccessState) -> CachedToken:
     """Authenticate in a thread, as Django does. Raises NotAuthenticated."""
     if not secret.isascii():
         raise NotAuthenticated("The token must be ASCII.")

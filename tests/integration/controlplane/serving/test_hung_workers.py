@@ -1,4 +1,4 @@
-"""The watch over granian's workers: who is stuck in a call is ended, who is only busy is left alone."""
+"""The watch over web workers: who is stuck in a call is ended, who is only busy is left alone."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ class Served:
     def __init__(self, folder: Path) -> None:
         (folder / "hanging_app.py").write_text(APPLICATION)
         self.port, self.log = free_port(), folder / "web.log"
-        options = ("--interface", "asgi", "--no-ws", "--workers", "1", "--respawn-failed-workers")
-        options += ("--workers-kill-timeout", "1", "--port", str(self.port))
+        options = ("--workers", "1", "--stop-seconds", "3", "--port", str(self.port))
         self.process = subprocess.Popen(
             (sys.executable, "-m", "controlplane.serving", *options, "hanging_app:application"),
             env={**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "WEB_HANG_SECONDS": "2"},

@@ -47,12 +47,8 @@ def web(live: System, tmp_path: Any) -> Iterator[str]:
         "WEB_THREADS": "2",
         "PASSWORD_QUEUE": "3",
     }
-    command = ("-m", "granian", "--interface", "asgi", "--no-ws", "--port", str(port))
-    server = start(
-        Program(
-            "web", (sys.executable, *command, "controlplane.asgi:application"), tmp_path / "log", environment
-        )
-    )
+    command = ("-m", "controlplane.serving", "--port", str(port))
+    server = start(Program("web", (sys.executable, *command), tmp_path / "log", environment))
     try:
         _wait_for(f"http://127.0.0.1:{port}/livez", lambda: tail(tmp_path / "log", 30))
         yield f"127.0.0.1:{port}"

@@ -26,9 +26,9 @@ def https(live, tmp_path):
     make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2"]
     subprocess.run([*make, *names, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    serve = [sys.executable, "-m", "granian", "--interface", "asgi", "--no-ws", "--port", str(port)]
-    tls = ["--ssl-certificate", str(certificate), "--ssl-keyfile", str(key)]
-    process = subprocess.Popen([*serve, *tls, "controlplane.asgi:application"], env=live.environment)
+    serve = [sys.executable, "-m", "controlplane.serving", "--port", str(port)]
+    tls = ["--tls-certificate", str(certificate), "--tls-key", str(key)]
+    process = subprocess.Popen([*serve, *tls], env=live.environment)
     try:
         yield f"https://localhost:{port}", certificate
     finally:

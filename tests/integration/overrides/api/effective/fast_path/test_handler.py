@@ -13,14 +13,12 @@ from django.db import connection
 from django.utils import timezone
 from prometheus_client import REGISTRY
 
-from controlplane import asgi
 from controlplane.access import principals, role_bindings
 from controlplane.access.models import Principal, RoleBinding, Token
-from controlplane.api.cors import Cors, rules_of
 from controlplane.asgi import Router
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from overrides.api.effective.fast_path import answer_cache
+from overrides.api.effective.fast_path import handler
 from overrides.api.effective.fast_path import revision_connection as looking
 from overrides.api.effective.fast_path.handler import plain_heads
 from overrides.models import Domain, Project
@@ -43,10 +41,10 @@ class Web:
         self.left_to_django = 0
         self.gate = threading.Event()
         self.gate.set()
-        real, django = answer_cache.effective_answer, self.router.effective._django
+        real, django = handler.effective_answer, self.router.effective._django
 
-        def compute(scope, resource_type):
-            answer = real(scope, resource_type)
+        def compute(*question):
+            answer = real(*question)
             self.computed += 1
             self.gate.wait(60)
             return answer
@@ -55,7 +53,7 @@ class Web:
             self.left_to_django += 1
             await django(*request)
 
-        monkeypatch.setattr(answer_cache, "effective_answer", compute)
+        monkeypatch.setattr(handler, "effective_answer", compute)
         self.router.effective._django = left
 
     def read(self, token, path=READ, **headers):
@@ -118,6 +116,10 @@ MATRIX = {
     "other order": (f"{ROUTE}?domain=development&project=flytesnacks", {}),
     "unset type": (f"{READ}&resource_type=cluster_resource", {}),
     "flyte": (f"{READ}&strategy=flyte", {}),
+    "flyte at a workflow": (f"{READ}&workflow=w&strategy=flyte&resource_type=task_resource", {}),
+    "native": (f"{READ}&strategy=native", {}),
+    "empty strategy": (f"{READ}&strategy=", {}),
+    "other strategy": (f"{READ}&strategy=Flyte", {}),
     "as of": (f"{READ}&as_of=0", {}),
     "unknown project": (f"{ROUTE}?project=flytesnakcs&domain=development", {}),
     "unknown domain": (f"{ROUTE}?domain=nowhere", {}),
@@ -150,6 +152,7 @@ MATRIX = {
 }
 ANSWERED_FROM_MEMORY = {
     *("plain", "global", "only domain", "workflow", "one type", "empty segments", "other order"),
+    *("flyte", "flyte at a workflow", "native"),
     *("unset type", "host with port", "forged request id", "other etag", "this etag", "spaced token"),
 }
 
@@ -522,7 +525,7 @@ def test_the_last_use_of_a_token_is_noted_now_and_then_and_disturbs_nothing(web,
     web.warm(token)
     computed, left = web.computed, web.left_to_django
     Token.objects.update(last_used_at=timezone.now() - timedelta(hours=1))
-    for known_token in web.router.effective._tokens._tokens.values():
+    for known_token in web.router.effective.tokens._tokens.values():
         known_token.used_at -= 61
 
     began, epoch = timezone.now(), access_epoch()
@@ -595,15 +598,25 @@ def figure(name: str, **labels: str) -> float:
     return REGISTRY.get_sample_value(name, labels) or 0.0
 
 
-def test_pages_of_another_origin_read_from_memory_and_from_django(web, token):
-    console = "https://console.example.com"
-    cors = Cors(web.router, rules_of([console], ()))
+@pytest.fixture
+def console(monkeypatch):
+    """The only origin whose pages may call; the router reads the setting when it is made."""
+    origin = "https://console.example.com"
+    monkeypatch.setattr(settings, "CORS_ALLOWED_ORIGINS", frozenset([origin]))
+    return origin
+
+
+def test_pages_of_another_origin_read_from_memory_and_from_django(console, web, token):
     web.warm(token)
     headers = {"Authorization": f"Bearer {token}", "Origin": console}
 
     for path in (READ, "/api/v1/domains", "/api/v1/scopes/projects", "/api/v1/events?limit=1"):
-        answer = web.worker.start("GET", path, to=cors, **headers).result(15)
+        answer = web.worker.start("GET", path, **headers).result(15)
         assert (answer.status, answer["Access-Control-Allow-Origin"]) == (200, console), path
         preflight = {"Origin": console, "Access_Control_Request_Method": "GET"}
-        assert web.worker.start("OPTIONS", path, to=cors, **preflight).result(15).status == 200
-    assert isinstance(asgi.application, Cors)
+        assert web.worker.start("OPTIONS", path, **preflight).result(15).status == 200
+
+    left = web.left_to_django
+    from_memory = web.read(token)
+    assert web.left_to_django == left
+    assert from_memory["Vary"] == web.read(token, Origin=console)["Vary"]
