@@ -189,12 +189,12 @@ def _updated(resource_type: ResourceType, before: Attributes | None, attributes:
 
 
 def _most_specific(target: Target, resource_type: ResourceType) -> tuple[Scope, Attributes] | None:
-    rows = load_layers([target.scope], resource_type=resource_type.name).layers.get(resource_type.name, {})
+    rows = load_layers([target.scope], resource_type=resource_type.name).layers
     rungs = [scope for scope in rows if scope.level in LEVELS]
     if not rungs:
         return None
     scope = max(rungs, key=lambda rung: rung.level)
-    return scope, rows[scope].attributes
+    return scope, rows[scope][resource_type.name].attributes
 
 
 def _project_execution_config(scope: Scope) -> Message:

@@ -23,6 +23,7 @@ from controlplane.identity.roles import Grant, Role
 from overrides.flyte import attributes, logins, projects
 from overrides.flyte.bindings import bindings_of
 from overrides.flyte.errors import Code, FlyteError, from_ours, invalid
+from overrides.flyte.overrides_service.calls import get_all_overrides, get_overrides
 from overrides.flyte.storable import check_storable
 
 CALLS = Counter("cp_flyte_calls_total", "Calls of Flyte's API.", ["call", "transport", "code"])
@@ -67,6 +68,12 @@ _LOGIN_CALLS = {
     "GetPublicClientConfig": Call(logins.client_config, open=True),
     "UserInfo": Call(logins.user_info, reads=True),
 }
+# Of OverridesService, which has no HTTP bindings.
+_OVERRIDES_CALLS = {
+    "GetOverrides": Call(get_overrides, reads=True),
+    "GetAllOverrides": Call(get_all_overrides, reads=True),
+}
+_EVERY_CALL = {**_CALLS, **_LOGIN_CALLS, **_OVERRIDES_CALLS}
 BINDINGS = bindings_of(_CALLS)
 LOGIN_BINDINGS = bindings_of(_LOGIN_CALLS)
 ANSWERED = frozenset(_CALLS)
@@ -89,14 +96,12 @@ def answer(rpc: str, request: Message, *, authorization: str, transport: str) ->
 
 
 def _answer(rpc: str, request: Message, authorization: str) -> Message:
-    call = _CALLS.get(rpc) or _LOGIN_CALLS[rpc]
+    call = _EVERY_CALL[rpc]
     caller: Caller | None = None
     try:
         with _transaction():
             caller = _caller(call, authorization)
-            check_storable(request)
-            _check_organisation(request, caller)
-            return call.answer(request, caller)
+            return _answer_caller(call, request, caller)
     except FlyteError:
         raise
     except PermissionDenied as error:
@@ -115,6 +120,17 @@ def _answer(rpc: str, request: Message, authorization: str) -> Message:
         # The cause is in the log under the request's id, never in the answer.
         log.exception("flyte.call_failed", call=rpc)
         raise FlyteError(Code.INTERNAL, "Something broke on our side. The log has the cause.") from error
+
+
+def answer_read(rpc: str, request: Message, caller: Caller) -> Message:
+    """Answer a read of a caller who is authenticated. Raises FlyteError, and any other error as it is."""
+    return _answer_caller(_CALLS[rpc], request, caller)
+
+
+def _answer_caller(call: Call, request: Message, caller: Caller | None) -> Message:
+    check_storable(request)
+    _check_organisation(request, caller)
+    return call.answer(request, caller)
 
 
 def _transaction() -> AbstractContextManager[None]:

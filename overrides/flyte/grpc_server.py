@@ -1,11 +1,11 @@
 """gRPC server for flytectl and flytekit: AdminService, logins, health and reflection.
 
-Requests go to `calls`, like those of HTTP. Unsupported calls have no handler, so gRPC itself returns
-UNIMPLEMENTED.
+Requests go to `calls`, like those of HTTP. Unsupported calls have no method: UNIMPLEMENTED.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,25 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-import structlog
 from django.conf import settings
-from django.db import close_old_connections
-from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
-from controlplane.observability.request_ids import choose
-from overrides.flyte import calls
-from overrides.flyte.authorization import authorization_of
-from overrides.flyte.bindings import AUTH_METADATA, IDENTITY, SERVICE, Binding
-from overrides.flyte.errors import FlyteError
-from overrides.flyte.grpc_failures import NeverUnknown
+from overrides.flyte.grpc_calls import CallHandler
+from overrides.flyte.grpc_reads.reads import FlyteReads
+from overrides.flyte.grpc_services import add_health_and_reflection, methods
 
+_PROBE_SECONDS = 3.0
 # Requests are limited by MAX_BODY_BYTES. Responses can be longer, such as the list of a type.
 _MAX_RESPONSE_BYTES = 64 * 1024 * 1024
-_PROBE_SECONDS = 3.0
-_SERVICES = (SERVICE, AUTH_METADATA, IDENTITY)
-_STATUS_BY_NUMBER: dict[int, grpc.StatusCode] = {status.value[0]: status for status in grpc.StatusCode}
+# Calls that run or wait. Their clients give up long before so many are answered.
+_MOST_CALLS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +39,49 @@ class ListenOptions:
     key: str = ""
 
 
-def build(options: ListenOptions) -> tuple[grpc.Server, int]:
-    """Return a server that has not started, and its port. Raises RuntimeError if the port is in use."""
-    server = grpc.server(
-        ThreadPoolExecutor(options.threads, thread_name_prefix="flyte-grpc"),
-        interceptors=[NeverUnknown()],
-        options=[
-            ("grpc.max_receive_message_length", options.most_bytes),
-            ("grpc.max_send_message_length", _MAX_RESPONSE_BYTES),
-            # A second server on the port would get half of the calls.
-            ("grpc.so_reuseport", 0),
-        ],
-    )
-    bindings = (*calls.BINDINGS, *calls.LOGIN_BINDINGS)
-    server.add_generic_rpc_handlers(
-        tuple(
-            grpc.method_handlers_generic_handler(
-                service.full_name,
-                {each.rpc: _handler(each) for each in bindings if each.service == service.full_name},
-            )
-            for service in _SERVICES
+class FlyteServer:
+    """Must be created in a running event loop."""
+
+    def __init__(self, options: ListenOptions) -> None:
+        self._options = options
+        self._pool = ThreadPoolExecutor(options.threads, thread_name_prefix="flyte-grpc")
+        self._reads = FlyteReads(self._pool) if settings.EFFECTIVE_SNAPSHOT_MIB else None
+        self._server = grpc.aio.server(
+            handlers=[CallHandler(methods(), self._pool, self._reads)],
+            options=[
+                ("grpc.max_receive_message_length", options.most_bytes),
+                ("grpc.max_send_message_length", _MAX_RESPONSE_BYTES),
+                # A second server on the port would get half of the calls.
+                ("grpc.so_reuseport", 0),
+            ],
+            maximum_concurrent_rpcs=_MOST_CALLS,
         )
-    )
-    _add_health_and_reflection(server)
-    return server, _bind(server, options)
+        self._health: health.aio.HealthServicer | None = None
+
+    async def start(self) -> int:
+        """Listen; return the port. Raises OSError: the port is in use, or the certificate is unreadable."""
+        self._health = await add_health_and_reflection(self._server)
+        try:
+            port = _bind(self._server, self._options)
+        except RuntimeError as error:  # grpc's, which tells the cause only in its text
+            raise OSError(str(error)) from error
+        await self._server.start()
+        return port
+
+    async def stop(self, grace: float) -> None:
+        """Answer running calls for at most `grace` seconds, and close all connections."""
+        if self._health is not None:
+            await self._health.enter_graceful_shutdown()
+        await self._server.stop(grace)
+        if self._reads is not None:
+            await self._reads.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def serve(options: ListenOptions, *, grace: float, until: Callable[[int], Any]) -> None:
+    """Serve until the coroutine function `until` returns. It gets the port. Raises OSError."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(options, grace, until))
 
 
 def serves(options: ListenOptions) -> bool:
@@ -90,57 +102,25 @@ def serves(options: ListenOptions) -> bool:
     return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
 
-def _bind(server: grpc.Server, options: ListenOptions) -> int:
+async def _serve(options: ListenOptions, grace: float, until: Callable[[int], Any]) -> None:
+    server = FlyteServer(options)
+    try:
+        await until(await server.start())
+    finally:
+        await server.stop(grace)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        import uvloop
+    except ImportError:  # an extra
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop
+
+
+def _bind(server: grpc.aio.Server, options: ListenOptions) -> int:
     address = f"{options.address}:{options.port}"
     if not options.certificate:
         return int(server.add_insecure_port(address))
     pair = (Path(options.key).read_bytes(), Path(options.certificate).read_bytes())
     return int(server.add_secure_port(address, grpc.ssl_server_credentials([pair])))
-
-
-def _add_health_and_reflection(server: grpc.Server) -> None:
-    servicer = health.HealthServicer()
-    for name in ("", "flyteadmin", *(service.full_name for service in _SERVICES)):
-        servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
-    health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-    names = (service.full_name for service in _SERVICES)
-    reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-
-
-def _handler(binding: Binding) -> grpc.RpcMethodHandler[Any, Any]:
-    def answer(request: Message, context: grpc.ServicerContext) -> Message:
-        metadata = {name: str(value) for name, value in context.invocation_metadata()}
-        structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(request_id=choose(metadata.get("x-request-id")))
-        return _answer(binding, request, context, metadata)
-
-    return grpc.unary_unary_rpc_method_handler(
-        answer,
-        request_deserializer=binding.request.FromString,
-        response_serializer=_serialize(binding),
-    )
-
-
-def _answer(
-    binding: Binding, request: Message, context: grpc.ServicerContext, metadata: dict[str, str]
-) -> Message:
-    authorization = authorization_of(metadata, settings.FLYTE_AUTHORIZATION_HEADERS)
-    close_old_connections()
-    try:
-        return calls.answer(binding.rpc, request, authorization=authorization, transport="grpc")
-    except FlyteError as error:
-        _abort(context, error)
-    finally:
-        close_old_connections()
-    raise AssertionError("abort always raises")
-
-
-def _abort(context: grpc.ServicerContext, error: FlyteError) -> None:
-    if error.details:
-        status = error.status().SerializeToString()
-        context.set_trailing_metadata((("grpc-status-details-bin", status),))
-    context.abort(_STATUS_BY_NUMBER[error.code], error.message)
-
-
-def _serialize(binding: Binding) -> Callable[[Message], bytes]:
-    return binding.response.SerializeToString

@@ -8,9 +8,11 @@ from overrides.flyte.gateway import gateway, healthcheck, openapi
 from overrides.flyte.login_gateway import client_config, oauth2_metadata
 
 _ANSWERED = "|".join(dict.fromkeys(binding.segments[2] for binding in BINDINGS))
+# As Django names it, for the metrics of its paths.
+ROUTE = rf"^api/v1/(?:{_ANSWERED})(?:/.*)?$"
 urlpatterns = [
     re_path(r"^api/v1/openapi$", openapi),
-    re_path(rf"^api/v1/(?:{_ANSWERED})(?:/.*)?$", gateway, name="flyte"),
+    re_path(ROUTE, gateway, name="flyte"),
     path("healthcheck", healthcheck),
     path("config/v1/flyte_client", client_config),
     path(".well-known/oauth-authorization-server", oauth2_metadata),

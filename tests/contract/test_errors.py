@@ -11,6 +11,7 @@ from rest_framework import exceptions
 from controlplane import errors
 from controlplane.api.problem_types import EXPLANATIONS
 from controlplane.api.problems import STATUS_BY_ERROR, problem_response, server_error
+from controlplane.web import refusals
 
 CLASSES = [
     member
@@ -143,7 +144,7 @@ def test_every_code_has_a_page_and_no_page_is_for_nothing():
     answered = [problem_response(exception_class(), {}).data["code"] for exception_class in FRAMEWORK]
     answered += [problem_response(exceptions.MethodNotAllowed("GET"), {}).data["code"]]
     answered += [problem_response(exceptions.UnsupportedMediaType("text/plain"), {}).data["code"]]
-    answered += ["internal_error", "database_unavailable"]
+    answered += ["internal_error", "database_unavailable", *refusals.CODES]
 
     assert CODES | set(answered) == set(EXPLANATIONS)
 

@@ -91,7 +91,7 @@ class Process:
         """Ask it to end; return its exit code.
 
         Within compose's stop_grace_period of 30 s: a worker that is told to stop while it still starts
-        is only ended by granian's own limit of 20 s.
+        is only ended by the server's own limit of 20 s.
         """
         self.process.send_signal(signal.SIGTERM)
         try:

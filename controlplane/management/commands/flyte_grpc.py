@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import asyncio
 import signal
-import threading
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any
 
@@ -43,27 +43,28 @@ class Command(BaseCommand):
         self._serve(is_checked=options["skip_checks"])
 
     def _serve(self, *, is_checked: bool) -> None:
-        from overrides.flyte.grpc_server import build
+        from overrides.flyte.grpc_server import serve
 
         _check_encrypted()
         if not is_checked:
             self.check()
         try:
-            server, port = build(_listening())
-        except (RuntimeError, OSError) as error:
+            serve(_listening(), grace=_GRACE_SECONDS, until=self._until_stopped)
+        except OSError as error:
             raise CommandError(
                 f"Cannot listen on {settings.FLYTE_GRPC_ADDRESS}:{settings.FLYTE_GRPC_PORT}: {error}."
                 " Set FLYTE_GRPC_PORT to a free port, and check FLYTE_GRPC_TLS_CERT and"
                 " FLYTE_GRPC_TLS_KEY."
             ) from error
-        stop = threading.Event()
+
+    async def _until_stopped(self, port: int) -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: stop.set())
-        server.start()
+            loop.add_signal_handler(number, stop.set)
         self.stdout.write(f"Flyte gRPC on {settings.FLYTE_GRPC_ADDRESS}:{port}")
         self.stdout.flush()
-        stop.wait()
-        server.stop(_GRACE_SECONDS).wait()
+        await stop.wait()
 
 
 def _check_encrypted() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import Any
 
 import grpc
@@ -20,7 +23,7 @@ from controlplane.access.login.user_info import UserInfo
 from controlplane.access.models import Principal, Token
 from controlplane.access.team_models import Membership, Team
 from controlplane.access.tokens import digest
-from overrides.flyte import calls, grpc_server
+from overrides.flyte import calls, grpc_server, grpc_services
 from overrides.flyte.errors import Code, FlyteError
 from tests.support.api_client import make_project, token_for
 
@@ -28,15 +31,25 @@ KEYS = ("flyte-authorization", "authorization")
 
 
 @pytest.fixture
-def local(transactional_db, monkeypatch) -> Iterator[grpc.Channel]:
+def local(transactional_db, monkeypatch, settings) -> Iterator[grpc.Channel]:
     """A server in this process, so that its parts can be made to fail."""
     # Its threads must not hold the test database.
-    monkeypatch.setattr(grpc_server, "close_old_connections", connections.close_all)
-    server, port = grpc_server.build(grpc_server.ListenOptions("127.0.0.1", 0, 2, 1024 * 1024))
-    server.start()
-    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+    monkeypatch.setattr(grpc_services, "close_old_connections", connections.close_all)
+    settings.EFFECTIVE_SNAPSHOT_MIB = 0
+    options = grpc_server.ListenOptions("127.0.0.1", 0, 2, 1024 * 1024)
+    port: Future[int] = Future()
+    stop = threading.Event()
+
+    async def until(own_port: int) -> None:
+        port.set_result(own_port)
+        await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=lambda: grpc_server.serve(options, grace=1, until=until))
+    thread.start()
+    with grpc.insecure_channel(f"127.0.0.1:{port.result(10)}") as channel:
         yield channel
-    server.stop(None).wait()
+    stop.set()
+    thread.join()
 
 
 def code_of(call: Any, request: Any, **more: Any) -> tuple[grpc.StatusCode, str]:
@@ -161,9 +174,9 @@ def database_away(*arguments: Any, **more: Any) -> Any:
         ("overrides.flyte.calls.check_storable", failing, grpc.StatusCode.INTERNAL),
         ("overrides.flyte.calls.count_token", failing, grpc.StatusCode.INTERNAL),
         ("overrides.flyte.calls.from_ours", failing, grpc.StatusCode.INTERNAL),
-        ("overrides.flyte.grpc_server.choose", failing, grpc.StatusCode.INTERNAL),
-        ("overrides.flyte.grpc_server.close_old_connections", failing, grpc.StatusCode.INTERNAL),
-        ("overrides.flyte.grpc_server.authorization_of", failing, grpc.StatusCode.INTERNAL),
+        ("overrides.flyte.grpc_services.choose", failing, grpc.StatusCode.INTERNAL),
+        ("overrides.flyte.grpc_services.close_old_connections", failing, grpc.StatusCode.INTERNAL),
+        ("overrides.flyte.grpc_services.authorization_of", failing, grpc.StatusCode.INTERNAL),
     ],
 )
 def test_a_failure_anywhere_is_never_unknown(local, monkeypatch, place, failure, expected):
