@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: nightly screenshots bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats bench-dispatch bench-resources clean
+.PHONY: nightly screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-million bench-ordinary bench-apply
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -94,8 +94,20 @@ sdk: .venv/.dev ## Generate sdk/python and, with npm, sdk/typescript from openap
 bench-resolve: .venv/.dev ## Benchmark effective reads (BENCH_ARGS="--rows 100000 --write")
 	@exec $(BIN)/python -m benchmarks.resolve $(BENCH_ARGS)
 
+bench-apply: .venv/.dev ## Benchmark applying 10,000 overrides beside COPY (BENCH_ARGS="--rows 100000 --write")
+	@exec $(BIN)/python -m benchmarks.apply $(BENCH_ARGS)
+
 bench-lists: .venv/.dev ## Benchmark lists of a million agents (BENCH_ARGS="--agents 100000 --write")
 	@exec $(BIN)/python -m benchmarks.agent_lists $(BENCH_ARGS)
+
+bench-flyte-reads: .venv/.dev ## Benchmark reads of Flyte's clients beside a FlyteAdmin (FLYTEADMIN_URL=... BENCH_ARGS="--write")
+	@exec $(BIN)/python -m benchmarks.flyte_reads $(BENCH_ARGS)
+
+bench-grpc-reads: .venv/.dev ## Benchmark Flyte's reads over gRPC (FLYTEADMIN_GRPC=127.0.0.1:8089 BENCH_ARGS="--rounds 3")
+	@exec $(BIN)/python -m benchmarks.grpc_reads $(BENCH_ARGS)
+
+bench-ordinary: .venv/.dev ## Benchmark ordinary requests, threads and middlewares (BENCH_ARGS="--rounds 1 --write")
+	@exec $(BIN)/python -m benchmarks.ordinary $(BENCH_ARGS)
 
 bench-heartbeats: .venv/.dev ## Benchmark heartbeats and the sweep (BENCH_ARGS="--agents 300000 --write")
 	@exec $(BIN)/python -m benchmarks.heartbeats $(BENCH_ARGS)
@@ -109,11 +121,17 @@ bench-watchers: .venv/.dev ## Benchmark ten thousand event streams (BENCH_ARGS="
 bench-agent-configs: .venv/.dev ## Benchmark agent configurations (BENCH_ARGS="--teams 200 --write")
 	@exec $(BIN)/python -m benchmarks.agent_configs $(BENCH_ARGS)
 
+bench-fast-paths: .venv/.dev ## Benchmark fast paths beside etcd and granian (BENCH_ARGS="--only reads --write")
+	@exec $(BIN)/python -m benchmarks.fast_paths $(BENCH_ARGS)
+
 bench-dispatch: .venv/.dev ## Benchmark messages to agents over NATS (BENCH_ARGS="--messages 5000 --write")
 	@exec $(BIN)/python -m benchmarks.dispatch $(BENCH_ARGS)
 
 bench-resources: .venv/.dev ## Request thousands of resources of played agents (BENCH_ARGS="--requests 1000 --write")
 	@exec $(BIN)/python -m benchmarks.resource_requests $(BENCH_ARGS)
+
+bench-million: .venv/.dev ## Keep a million leases through gateways, and sweep a tenth (BENCH_ARGS="--agents 100000 --write")
+	@exec $(BIN)/python -m benchmarks.million $(BENCH_ARGS)
 
 lock: $(UV) .venv/.created ## Update requirements/ to the newest allowed versions, with hashes
 	echo "uv" | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/bootstrap.txt

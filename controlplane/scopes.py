@@ -54,9 +54,12 @@ class Scope:
     launch_plan: str = ""
 
     def __post_init__(self) -> None:
-        for name, value in zip(SEGMENTS, self.path, strict=True):
-            if value:
-                _check_segment(name, value)
+        together = f"{self.domain}{self.project}{self.workflow}{self.launch_plan}"
+        # Nearly all scopes pass at once. A printable text without a space contains no other white space.
+        if len(together) > MAX_SEGMENT_LENGTH or " " in together or not together.isprintable():
+            for name, value in zip(SEGMENTS, self.path, strict=True):
+                if value:
+                    _check_segment(name, value)
         # The same as SHAPES, without building a set. A test compares the two.
         if (self.launch_plan and not self.workflow) or (self.workflow and not (self.project and self.domain)):
             raise _illegal_shape({name for name, value in self.segments.items() if value})

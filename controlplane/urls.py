@@ -12,6 +12,7 @@ from controlplane.endpoints.events import views as events
 from controlplane.endpoints.observability import Metrics
 from controlplane.endpoints.problem_pages import problem_type, problem_types
 from controlplane.extras import is_installed
+from controlplane.web.cached_routes import CachedRoutes
 
 Routes = list[URLPattern | URLResolver]
 
@@ -39,7 +40,7 @@ api: Routes = [
     path("", include("registry.api.dispatch.urls")),
 ]
 
-urlpatterns = [
+routes: Routes = [
     path("metrics", Metrics.as_view()),
     path("me", me),
     path("oidc/backchannel-logout", backchannel_logout),
@@ -53,6 +54,7 @@ urlpatterns = [
     path("", include("console.urls")),
     *flyte_unanswered,
 ]
+urlpatterns = [CachedRoutes(routes)]
 
 handler400 = "controlplane.api.problems.bad_request"
 handler404 = "controlplane.api.problems.page_not_found"

@@ -42,6 +42,7 @@ class Caller:
     grants_end_at: when the first of the grants expires; None if none does.
     tenant: the caller's organisation; None for callers of the installation itself.
     step_up: the policy for sensitive actions if the login is not recent enough for it; None if it is.
+    teams: names of the caller's teams, sorted; None if they were not read.
     """
 
     principal_id: UUID | None
@@ -53,6 +54,7 @@ class Caller:
     tenant: Tenant | None = None
     login: Login = MACHINE
     step_up: StepUpPolicy | None = None
+    teams: tuple[str, ...] | None = None
 
     # Read by DRF and django_structlog.
     is_authenticated = True

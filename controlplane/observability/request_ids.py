@@ -10,8 +10,6 @@ from random import getrandbits
 import structlog
 from django.http import HttpRequest, HttpResponse
 
-from controlplane.ids import uuid7
-
 HEADER = "X-Request-ID"
 _META = "HTTP_X_REQUEST_ID"
 # A forged id could forge log lines (reliability.md 3.5).
@@ -38,7 +36,7 @@ class RequestIdMiddleware:
 
 
 def choose(sent: str | None) -> str:
-    return sent if sent and _HARMLESS.fullmatch(sent) else str(uuid7())
+    return sent if sent and _HARMLESS.fullmatch(sent) else new_request_id()
 
 
 def current_request_id() -> str:

@@ -44,6 +44,7 @@ __all__ = [
     "AGENT_CONFIGS_TEAM_CHANGES",
     "AGENT_CONFIGS_TEAM_CHANGES_WINDOW_SECONDS",
     "AGENT_CONFIGS_TLS_REQUIRED",
+    "CONFIG_POLL_CONNECTIONS",
 ]
 
 
@@ -283,4 +284,10 @@ AGENT_CONFIGS_STAGE_PERCENT = env.integer(
     minimum=1,
     meaning="Percentage of the data planes in a stage that must work with a change before it continues to"
     " the next stage.",
+)
+CONFIG_POLL_CONNECTIONS = env.integer(
+    "CONFIG_POLL_CONNECTIONS",
+    default=1,
+    meaning="Connections of each web worker that check configuration polls of data planes in batches. 0:"
+    " Django handles each poll on its own.",
 )
