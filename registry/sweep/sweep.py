@@ -23,13 +23,12 @@ from registry.environments.fleet_guard import Counts
 from registry.environments.guarding import environment_id_of, judge_guards
 from registry.environments.policies import guard_policy
 from registry.sweep.expire import expire_batch
+from registry.sweep.pace import Pace
 
 # Blocks in a range of the table, small enough to be read again for each step.
 BLOCKS = 256
 # Agents in a step of some 10 ms, so that a heartbeat never waits long for its row. Fewer cost more in total.
 ROWS = 200
-# After each full step the sweep pauses for this share of the step's time: heartbeats come first.
-_REST_SHARE = 0.1
 # A long sweep records this often that the control plane is reachable.
 _PRESENCE_SECONDS = 2.0
 _DEADLOCK_TRIES = 5
@@ -120,7 +119,7 @@ def _build_counts(state: State, agents: int, due: int, expired: int, recently_go
 
 
 def _expire_all(decision: SweepDecision) -> int:
-    expired_count, recorded_at = 0, time.monotonic()
+    expired_count, recorded_at, pace = 0, time.monotonic(), Pace()
     for range_number in _ranges():
         step_count, block, end = ROWS, range_number * BLOCKS, (range_number + 1) * BLOCKS
         while step_count == ROWS:
@@ -132,7 +131,7 @@ def _expire_all(decision: SweepDecision) -> int:
                 _record_presence()
                 recorded_at = time.monotonic()
             if step_count == ROWS:
-                time.sleep(_REST_SHARE * (time.monotonic() - started_at))
+                time.sleep(pace.rest_after(time.monotonic() - started_at))
     return expired_count
 
 
