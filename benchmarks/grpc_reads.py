@@ -115,7 +115,7 @@ def _contenders(running: Stage, processes: list[subprocess.Popen[bytes]]) -> lis
     contenders = [
         Contender("ready answers", ours.address, ours.processes, database, token, message=message),
         Contender("ordinary path", ordinary.address, ordinary.processes, database, token, message=message),
-        Contender("ListProjects", ours.address, ours.processes, database, token, "ListProjects"),
+        Contender("ready answers of all projects", ours.address, ours.processes, database, token, "ListProjects"),
         *(_empty(kind, processes) for kind in ("threads", "asyncio")),
     ]
     if address := os.environ.get("FLYTEADMIN_GRPC"):
@@ -191,12 +191,13 @@ def _row(contender: Contender, contenders: list[Contender], connections: int) ->
     if peer is not None and peer is not contender:
         pairs = zip(results, peer.results, strict=True)
         ratio = f"{median(own.rate / other.rate for own, other in pairs):.2f} of FlyteAdmin"
+    cpu, database = (median(getattr(each, part) for each in results) for part in ("cpu", "database"))
     return Row(
-        f"gRPC {contender.call}, {contender.name}, {connections} connections",
+        f"{contender.call}, {contender.name}, {connections} connections",
         f"{median(each.rate for each in results):,.0f}",
         f"{median(each.p50 for each in results):.1f}",
         f"{median(each.p99 for each in results):.1f}",
-        f"{median(each.cpu for each in results):.0f} + {median(each.database for each in results):.0f}",
+        f"{cpu:.0f} + {database:.0f}" if contender.processes else "",
         str(sum(each.errors for each in results)),
         ratio,
         ">= 1.0 of FlyteAdmin" if contender.name == "ready answers" else "",
