@@ -115,7 +115,9 @@ def _contenders(running: Stage, processes: list[subprocess.Popen[bytes]]) -> lis
     contenders = [
         Contender("ready answers", ours.address, ours.processes, database, token, message=message),
         Contender("ordinary path", ordinary.address, ordinary.processes, database, token, message=message),
-        Contender("ready answers of all projects", ours.address, ours.processes, database, token, "ListProjects"),
+        Contender(
+            "ready answers of all projects", ours.address, ours.processes, database, token, "ListProjects"
+        ),
         *(_empty(kind, processes) for kind in ("threads", "asyncio")),
     ]
     if address := os.environ.get("FLYTEADMIN_GRPC"):

@@ -67,7 +67,9 @@ def _requests(running: Stage, token: str, options: argparse.Namespace) -> Iterat
 def _threads(running: Stage, token: str, options: argparse.Namespace) -> Iterator[Row]:
     servers = {count: _serve(running, f"threads{count}", 1, count) for count in options.threads}
     contenders = [
-        _contender(running, server, token, _ME, f"{_ME}, one worker, {count} thread{'s' if count > 1 else ''}")
+        _contender(
+            running, server, token, _ME, f"{_ME}, one worker, {count} thread{'s' if count > 1 else ''}"
+        )
         for count, server in servers.items()
     ]
     _play(contenders, options)
