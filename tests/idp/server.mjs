@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { generateKeyPairSync } from "node:crypto";
 import Provider from "oidc-provider";
 
+console.log("modules are loaded");
 const port = Number(process.env.IDP_PORT);
 const issuer = `http://127.0.0.1:${port}`;
 const controlplane = process.env.CONTROLPLANE_URL ?? "http://testserver";
@@ -21,6 +22,8 @@ const jwks = {
     key("ed-1", "EdDSA", ["ed25519", {}]),
   ],
 };
+
+console.log("keys are generated");
 
 // An account has the claims that a test gave it; any other name is a person without groups.
 const claimsOf = (name) => ({

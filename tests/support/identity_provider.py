@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from queue import Queue
@@ -24,9 +25,12 @@ import pytest
 
 from controlplane.local.programs import Program, free_port, start, stop_all, tail
 from tests.support.paths import ROOT
-from tests.support.waiting import is_reachable, until
+from tests.support.waiting import is_reachable
 
 HERE = ROOT / "tests" / "idp"
+# Usually it answers after 2 s. Once in some hundred starts, node printed a first line and then hung for 90 s.
+_SECONDS_TO_START = 40
+_STARTS = 3
 CLIENT = "controlplane"
 CLIENT_SECRET = "controlplane-secret-for-tests"
 
@@ -40,18 +44,32 @@ class IdentityProvider:
 
     def __init__(self, folder: Path, *, controlplane: str = "http://testserver", audience: str = "") -> None:
         _install()
-        self.port = free_port()
-        self.issuer = f"http://127.0.0.1:{self.port}"
-        environment = {
-            "IDP_PORT": str(self.port),
+        self._environment = {
             "CONTROLPLANE_URL": controlplane,
             **({"IDP_AUDIENCE": audience} if audience else {}),
         }
+        self._folder = folder
+        failures = []
+        while failure := self._start():
+            failures.append(failure)
+            assert len(failures) < _STARTS, "\n\n".join(failures)
+
+    def _start(self) -> str:
+        """Start the provider at a free port. Return why it does not answer, or an empty text."""
+        self.port = free_port()
+        self.issuer = f"http://127.0.0.1:{self.port}"
+        self.log = self._folder / f"identity-provider-{self.port}.log"
+        environment = {**self._environment, "IDP_PORT": str(self.port)}
         command = ("node", str(HERE / "server.mjs"))
-        self.log = folder / f"identity-provider-{self.port}.log"
         self._program = start(Program("identity-provider", command, self.log, environment))
-        discovery = f"{self.issuer}/.well-known/openid-configuration"
-        until(lambda: is_reachable(discovery), 90, lambda: tail(self.log, 30))
+        deadline = time.monotonic() + _SECONDS_TO_START
+        while self._program.alive() and time.monotonic() < deadline:
+            if is_reachable(f"{self.issuer}/.well-known/openid-configuration"):
+                return ""
+            time.sleep(0.05)
+        state = "hangs" if self._program.alive() else f"exited with {self._program.process.returncode}"
+        self._program.kill()
+        return f"The provider at {self.issuer} {state}. Its log:\n{tail(self.log, 30)}"
 
     def stop(self) -> None:
         stop_all([self._program], patience=5)
