@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import random
 import time
 import urllib.error
@@ -11,6 +12,7 @@ from typing import Any
 
 from cpctl.client import Api
 from cpctl.errors import ApiError
+from cpctl.output import note
 from cpctl.portable.retries import pause
 from cpctl.portable.streams import SILENCE_SECONDS, follow
 
@@ -40,18 +42,34 @@ def watch(api: Api, query: Mapping[str, Any], *, after: int) -> Iterator[Any]:
     )
 
 
-def _wait_before_retry(api: Api, failed: int, error: Exception) -> None:
-    """Wait before reconnecting. Raises ApiError or Unreachable if a retry would not help."""
+def _wait_before_retry(api: Api, failed: int, error: Exception) -> int | None:
+    """Wait before reconnecting. Raises ApiError or Unreachable if a retry would not help.
+
+    Returns the number to continue after if the server has dropped the events before it.
+    """
     status, retry_after = 0, ""
     if isinstance(error, urllib.error.HTTPError):
         status, retry_after = error.code, error.headers.get("Retry-After", "")
+        oldest = _oldest_kept(error) if status == http.HTTPStatus.GONE else None
         error.close()
+        if oldest is not None:
+            note(f"Events before {oldest} are no longer available. Continuing with event {oldest}.")
+            return oldest - 1
     wait = pause(failed, status, again=True, retry_after=retry_after, luck=random.random())  # noqa: S311  (jitter)
     if wait is None:
         # A normal request returns the error.
         api.get("events", {"limit": 1})
         raise ApiError(status, {"detail": f"The event stream failed: {error}."})
     time.sleep(wait)
+    return None
+
+
+def _oldest_kept(error: urllib.error.HTTPError) -> int | None:
+    try:
+        oldest = json.loads(error.read()).get("oldest_seq")
+    except ValueError:
+        return None
+    return oldest if isinstance(oldest, int) else None
 
 
 def _lines(api: Api, query: Mapping[str, Any], after: int) -> Iterator[str]:

@@ -18,6 +18,8 @@ class Problem(Exception):
         self.request_id = str(document.get("request_id", ""))
         self.errors = list(document.get("errors") or ())
         self.retry_after = retry_after
+        # Of `events_gone`: the oldest event that is kept.
+        self.oldest_seq = document.get("oldest_seq")
         detail = document.get("detail") or document.get("title") or f"The server answered {status}."
         super().__init__(f"{detail} (code {self.code}, request {self.request_id})")
 

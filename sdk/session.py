@@ -41,6 +41,7 @@ _LAST = {"limit": "1", "object_type": "none"}
 _STREAM = {"Accept": "text/event-stream"}
 _SILENCE = httpx.Timeout(_SECONDS, read=SILENCE_SECONDS)
 Token = str | Callable[[], str]
+OnGap = Callable[[int], object]
 
 
 def connect(url: str, token: Token, *, timeout: float = _SECONDS, **options: Any) -> AuthenticatedClient:
@@ -98,8 +99,14 @@ def update_with_etag(read: Callable[[], Any], write: Callable[[Any, str], Any]) 
     return retry_on_conflict(read(), attempt, lambda current: read(), is_conflict=_came_first)
 
 
-def watch(client: AuthenticatedClient, *, after: int | None = None, **filters: str) -> Iterator[Any]:
-    """Yield events as they happen, for ever: from now on, or after a number. Goes on where it broke."""
+def watch(
+    client: AuthenticatedClient, *, after: int | None = None, on_gap: OnGap | None = None, **filters: str
+) -> Iterator[Any]:
+    """Yield events as they happen, for ever: from now on, or after a number. Goes on where it broke.
+
+    on_gap: called with the number of the oldest kept event when events before it were dropped, to read the
+    resources again; the watch then goes on with that event. Without it, Problem is raised.
+    """
     http = client.get_httpx_client()
     if after is None:
         after = int(_told(http.get(_EVENTS, params=_LAST))["next_after"])
@@ -107,14 +114,14 @@ def watch(client: AuthenticatedClient, *, after: int | None = None, **filters: s
         lambda seq: _lines(http, {**filters, "after": str(seq)}),
         after=after,
         breaks=_BREAKS,
-        rest=lambda failed, error: time.sleep(_rest(failed, error)),
+        rest=lambda failed, error: _skip_gap(error, on_gap) or time.sleep(_rest(failed, error)),
     )
 
 
 async def watch_async(
-    client: AuthenticatedClient, *, after: int | None = None, **filters: str
+    client: AuthenticatedClient, *, after: int | None = None, on_gap: OnGap | None = None, **filters: str
 ) -> AsyncIterator[Any]:
-    """Yield events as they happen, for ever, without blocking."""
+    """Yield events as they happen, for ever, without blocking. on_gap: as for `watch`."""
     http = client.get_async_httpx_client()
     if after is None:
         after = int(_told(await http.get(_EVENTS, params=_LAST))["next_after"])
@@ -127,7 +134,10 @@ async def watch_async(
                     yield event
         except _BREAKS as error:
             failed += 1
-            await asyncio.sleep(_rest(failed, error))
+            if (kept := _skip_gap(error, on_gap)) is None:
+                await asyncio.sleep(_rest(failed, error))
+            else:
+                after = kept
 
 
 _BREAKS = (httpx.TransportError, Problem)
@@ -225,6 +235,14 @@ async def _events(http: httpx.AsyncClient, query: Mapping[str, str]) -> AsyncIte
         async for line in answer.aiter_lines():
             if (told := reader.feed(line)) is not None:
                 yield told
+
+
+def _skip_gap(error: Exception, on_gap: OnGap | None) -> int | None:
+    """Return the number to go on after if events were dropped and the caller handles that."""
+    if on_gap is None or not isinstance(error, Problem) or not isinstance(error.oldest_seq, int):
+        return None
+    on_gap(error.oldest_seq)
+    return error.oldest_seq - 1
 
 
 def _rest(failed: int, error: Exception) -> float:

@@ -14,12 +14,23 @@ from controlplane.database.bulk import as_json, copy_rows
 from controlplane.events import log
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
+from controlplane.ids import uuid7, uuid7_texts
 from controlplane.scopes import SEGMENTS, Scope
 
 _ACTION_FIELDS = ("actor_id", "actor", "action", "object_type", "object_id")
 # How the actor was authenticated.
 _LOGIN_FIELDS = ("client", "identity", "session_hint")
-_COLUMNS = (*_ACTION_FIELDS, *SEGMENTS, "team_id", "before", "after", "reason", "request_id", *_LOGIN_FIELDS)
+_COLUMNS = (
+    *_ACTION_FIELDS,
+    *SEGMENTS,
+    "team_id",
+    "before",
+    "after",
+    "reason",
+    "request_id",
+    *_LOGIN_FIELDS,
+    "event_id",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +80,41 @@ def record_encoded(object_type: str, mutations: Sequence[EncodedMutation], *, ac
         raise RuntimeError("Mutations must be recorded within a transaction.")
     who = (actor.principal_id, actor.name)
     how = (actor.reason, actor.request_id, *_login_values(actor))
+    event_ids = uuid7_texts(len(mutations))
     copy_rows(
         AuditRecord,
         _COLUMNS,
         (
             (
                 *(*who, change.event_type.name, object_type, change.object_id),
-                *(*change.path, None, change.before, change.after, *how),
+                *(*change.path, None, change.before, change.after, *how, event_id),
             )
-            for change in mutations
+            for change, event_id in zip(mutations, event_ids, strict=True)
         ),
     )
     events = [
         log.EncodedEntry(change.event_type, change.object_id, change.data, change.path)
         for change in mutations
     ]
-    log.append_encoded(object_type, events, actor=actor.name, request_id=actor.request_id)
+    log.append_encoded(
+        object_type, events, event_ids=event_ids, actor=actor.name, request_id=actor.request_id
+    )
 
 
 def record_entries(entries: Sequence[AuditEntry]) -> None:
     """Write audit rows and events of mutations by many actors, each with one COPY."""
     if not connection.in_atomic_block:
         raise RuntimeError("Mutations must be recorded within a transaction.")
+    events = [_event_entry(entry.object_type, entry.mutation, entry.actor) for entry in entries]
     copy_rows(
         AuditRecord,
         _COLUMNS,
-        (_audit_row(entry.object_type, entry.mutation, entry.actor) for entry in entries),
+        (
+            (*_audit_row(entry.object_type, entry.mutation, entry.actor), event.event_id)
+            for entry, event in zip(entries, events, strict=True)
+        ),
     )
-    log.append_each([_event_entry(entry.object_type, entry.mutation, entry.actor) for entry in entries])
+    log.append_each(events)
 
 
 def _audit_row(object_type: str, mutation: Mutation, actor: Actor) -> tuple[Any, ...]:
@@ -151,6 +169,7 @@ def record(
     """
     if not connection.in_atomic_block:
         raise RuntimeError(f"{event_type.name} must be recorded within a transaction.")
+    event_id = uuid7()
     AuditRecord.objects.create(
         actor_id=actor.principal_id,
         actor=actor.name,
@@ -162,6 +181,7 @@ def record(
         reason=actor.reason,
         request_id=actor.request_id,
         team_id=team_id,
+        event_id=event_id,
         **scope.segments,
         **dict(zip(_LOGIN_FIELDS, _login_values(actor), strict=True)),
     )
@@ -174,4 +194,5 @@ def record(
         scope=scope,
         request_id=actor.request_id,
         team_id=team_id,
+        event_id=event_id,
     )

@@ -234,6 +234,8 @@ class AuditRecord(models.Model):
     client = models.CharField(max_length=255, null=True)
     identity = models.CharField(max_length=600, null=True)
     session_hint = models.CharField(max_length=63, null=True)
+    # Of the event that reports the mutation; NULL in records from before this column.
+    event_id = models.UUIDField(null=True)
 
     objects = ScopedQuerySet["AuditRecord"].as_manager()
 

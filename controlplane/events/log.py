@@ -7,7 +7,7 @@ numbered when somebody reads. For the reasons, see docs/adr/0008.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -16,9 +16,9 @@ from django.db import connection, transaction
 
 from controlplane.database.bulk import as_json, copy_rows
 from controlplane.events import types
-from controlplane.events.models import Event, EventQuerySet, Numbering
+from controlplane.events.models import Compaction, Event, EventQuerySet, Numbering
 from controlplane.events.types import EventType
-from controlplane.ids import uuid7, uuid7_texts
+from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
 
 # Maximum number of events per numbering, to keep the lock on the counter short.
@@ -36,12 +36,17 @@ def append(
     scope: Scope = Scope(),
     request_id: str = "",
     team_id: UUID | None = None,
+    event_id: UUID | None = None,
 ) -> None:
-    """Write an event, in the transaction of the change that it reports. team_id: of the object's owner."""
+    """Write an event, in the transaction of the change that it reports.
+
+    team_id: of the object's owner. event_id: a UUIDv7 that the caller made; None: a new one.
+    """
     if not connection.in_atomic_block:
         raise RuntimeError(f"{event_type.name} must be recorded within a transaction.")
     types.check(event_type, data)
     Event.objects.create(
+        id=event_id or uuid7(),
         type=event_type.name,
         object_type=object_type,
         object_id=object_id,
@@ -65,6 +70,7 @@ class Entry:
     scope: Scope = Scope()
     request_id: str = ""
     team_id: UUID | None = None
+    event_id: UUID = field(default_factory=uuid7)
 
 
 def append_each(entries: Sequence[Entry]) -> None:
@@ -76,7 +82,7 @@ def append_each(entries: Sequence[Entry]) -> None:
         _COLUMNS,
         (
             (
-                uuid7(),
+                entry.event_id,
                 entry.event_type.name,
                 entry.object_type,
                 entry.object_id,
@@ -101,9 +107,14 @@ class EncodedEntry(NamedTuple):
 
 
 def append_encoded(
-    object_type: str, entries: Sequence[EncodedEntry], *, actor: str, request_id: str = ""
+    object_type: str,
+    entries: Sequence[EncodedEntry],
+    *,
+    event_ids: Sequence[str],
+    actor: str,
+    request_id: str = "",
 ) -> None:
-    """Write many events of the platform whose data is JSON already, with one COPY.
+    """Write many events of the platform whose data is JSON already, with one COPY. event_ids: UUIDv7.
 
     All data of one event type comes from one template, so the first of each type is checked.
     """
@@ -117,7 +128,7 @@ def append_encoded(
                 *(event_id, entry.event_type.name, object_type, entry.object_id),
                 *(*entry.path, actor, request_id, None, entry.data),
             )
-            for event_id, entry in zip(uuid7_texts(len(entries)), entries, strict=True)
+            for event_id, entry in zip(event_ids, entries, strict=True)
         ),
     )
 
@@ -155,6 +166,11 @@ def last_given() -> int:
     return int(Numbering.objects.get(id=1).last_seq)
 
 
+def dropped_number() -> int:
+    """Return the highest number whose event was archived and dropped; 0 if all are kept."""
+    return int(Compaction.objects.get(id=1).dropped_seq)
+
+
 def number_committed() -> int:
     """Number all committed events; return how many were numbered."""
     total = 0
@@ -180,13 +196,14 @@ def _number_some() -> int:
 # of the object's changes.
 _NUMBER = """
 WITH pending AS (
-    SELECT position, row_number() OVER (ORDER BY position) AS n
-    FROM (SELECT position FROM events_event WHERE seq IS NULL ORDER BY position LIMIT %(limit)s) AS oldest
+    SELECT position, at, row_number() OVER (ORDER BY position) AS n
+    FROM (SELECT position, at FROM events_event WHERE seq IS NULL ORDER BY position LIMIT %(limit)s) AS oldest
 ), numbered AS (
     UPDATE events_event AS event
     SET seq = numbering.last_seq + pending.n
     FROM pending, events_numbering AS numbering
-    WHERE event.position = pending.position AND numbering.id = 1
+    -- `at` names the partition.
+    WHERE event.position = pending.position AND event.at = pending.at AND numbering.id = 1
     RETURNING event.seq
 ), moved AS (
     UPDATE events_numbering SET last_seq = last_seq + (SELECT count(*) FROM numbered) WHERE id = 1

@@ -72,3 +72,16 @@ class Numbering(models.Model):
 
     def __str__(self) -> str:
         return str(self.last_seq)
+
+
+class Compaction(models.Model):
+    """A single row with the highest number whose event was dropped: followers before it missed events."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    dropped_seq = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.CheckConstraint(name="compaction_is_one_row", condition=models.Q(id=1))]
+
+    def __str__(self) -> str:
+        return str(self.dropped_seq)

@@ -16,12 +16,14 @@ import msgspec
 from controlplane.events.event_filter import EventFilter, event_filter_from
 from controlplane.scopes import Scope
 
+NATIVE, CLOUDEVENTS = "native", "cloudevents"
+
 
 @dataclass(frozen=True, slots=True)
 class Watch:
     """A request to follow events. after: the last number sent. wait: seconds of a long poll; 0 for a stream.
 
-    filter: events that the watcher may read. principal: id of the watcher.
+    filter: events that the watcher may read. principal: id of the watcher. format: NATIVE or CLOUDEVENTS.
     """
 
     after: int
@@ -31,6 +33,7 @@ class Watch:
     object_type: str = ""
     object_id: str = ""
     wait: int = 0
+    format: str = NATIVE
 
     def header(self) -> str:
         return json.dumps({**asdict(self), "filter": self.filter.as_json()})
@@ -66,9 +69,13 @@ class StreamedEvent:
     owner: UUID | None = None
 
 
-def as_text(seq: int, name: str, data: Mapping[str, Any]) -> bytes:
-    """Return a server-sent event. JSON has no line breaks, so that one `data:` line suffices."""
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (seq, name.encode(), msgspec.json.encode(data))
+def as_text(seq: int, name: str, data: Mapping[str, Any] | bytes) -> bytes:
+    """Return a server-sent event. JSON has no line breaks, so that one `data:` line suffices.
+
+    data: an object, or the bytes of its JSON.
+    """
+    encoded = data if isinstance(data, bytes) else msgspec.json.encode(data)
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (seq, name.encode(), encoded)
 
 
 def bookmark(seq: int) -> bytes:

@@ -46,6 +46,10 @@ def registered() -> list[EventType]:
     return sorted(_REGISTERED.values(), key=lambda event_type: event_type.name)
 
 
+def find(name: str) -> EventType | None:
+    return _REGISTERED.get(name)
+
+
 def check(event_type: EventType, data: Mapping[str, Any]) -> None:
     """Raise jsonschema_rs.ValidationError if the data does not match the type's schema."""
     _VALIDATORS[event_type.name].validate(data)

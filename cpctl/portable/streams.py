@@ -15,11 +15,12 @@ def follow(
     *,
     after: int,
     breaks: tuple[type[Exception], ...],
-    rest: Callable[[int, Exception], None],
+    rest: Callable[[int, Exception], int | None],
 ) -> Iterator[Any]:
     """Yield events after this number as they occur. The stream never ends.
 
-    stream: returns the lines from a number on. rest: waits before the n-th attempt, or raises.
+    stream: returns the lines from a number on. rest: waits before the n-th attempt, or raises; returns the
+    number to continue after if the events in between are gone.
     """
     failed = 0
     while True:
@@ -30,7 +31,7 @@ def follow(
                     yield event
         except breaks as error:
             failed += 1
-            rest(failed, error)
+            after = rest(failed, error) or after
 
 
 def parse(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:

@@ -1,0 +1,1 @@
+"""The hash chain over the audit log: daily seals, and their verification."""

@@ -1,0 +1,1 @@
+"""Retention of the event log and the audit log: monthly partitions, archives and legal holds."""
