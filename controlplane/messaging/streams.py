@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -44,8 +45,21 @@ class Observed:
     difference: str
 
 
+# Return streams that other parts of the system need at present.
+_providers: list[Callable[[], Iterable[StreamSpec]]] = []
+
+
+def provide_streams(provider: Callable[[], Iterable[StreamSpec]]) -> None:
+    """Have these streams set up, compared and recorded too. They are asked for at each check."""
+    _providers.append(provider)
+
+
 def specs() -> tuple[StreamSpec, ...]:
-    """Return the streams that are needed (dispatch.md B)."""
+    """Return the streams that are needed (dispatch.md B; events-out.md 5)."""
+    return (*_of_dispatch(), *chain.from_iterable(provider() for provider in _providers))
+
+
+def _of_dispatch() -> tuple[StreamSpec, ...]:
     advised = tuple(f"{_MAX_DELIVERIES}.{stream}.*" for stream in (REQUESTS, RESPONSES))
     kept = settings.DISPATCH_STATUS_KEPT_SECONDS
     return (

@@ -79,12 +79,13 @@ def _check_encrypted() -> None:
 
 def _listening() -> ListenOptions:
     from overrides.flyte.grpc_server import ListenOptions
+    from overrides.flyte.grpc_services import most_bytes
 
     return ListenOptions(
         settings.FLYTE_GRPC_ADDRESS,
         settings.FLYTE_GRPC_PORT,
         settings.FLYTE_GRPC_THREADS,
-        settings.MAX_BODY_BYTES,
+        most_bytes(),
         settings.FLYTE_GRPC_TLS_CERT,
         settings.FLYTE_GRPC_TLS_KEY,
     )

@@ -19,7 +19,7 @@ _KICK = "$SYS.REQ.SERVER.*.KICK"
 _SHARED = ("$JS.API.>", "$JS.ACK.dcm-agent-requests.>", "dcm.agents.*.responses")
 # How long NATS' server waits for an answer to a login. Most clients wait no longer themselves.
 LOGIN_SECONDS = 2
-_STREAMS = ("dcm-agent-requests", "dcm-agent-responses", "dcm-status", "controlplane-advisories")
+_STREAMS = ("dcm-agent-requests", "dcm-agent-responses", "dcm-status", "controlplane-advisories", "cp-events")
 _CONSUMER_CALLS = ("CREATE", "DURABLE.CREATE", "INFO", "MSG.NEXT")
 # They create streams and consumers themselves; only ours are protected.
 _DCM_PERMISSIONS = {
@@ -29,7 +29,12 @@ _DCM_PERMISSIONS = {
             *(f"$JS.API.STREAM.{call}.*" for call in ("CREATE", "UPDATE", "INFO")),
             *(f"$JS.API.CONSUMER.{call}.>" for call in _CONSUMER_CALLS),
         ],
-        "deny": [f"$JS.API.STREAM.{call}.{name}" for call in ("CREATE", "UPDATE") for name in _STREAMS],
+        "deny": [
+            *(f"$JS.API.STREAM.{call}.{name}" for call in ("CREATE", "UPDATE") for name in _STREAMS),
+            # Events of all teams.
+            "$JS.API.CONSUMER.CREATE.cp-events",
+            *(f"$JS.API.CONSUMER.{call}.cp-events.>" for call in _CONSUMER_CALLS),
+        ],
     },
     "subscribe": {"allow": ["_INBOX.>"]},
 }

@@ -1,0 +1,12 @@
+from django.apps import AppConfig
+
+
+class DeliveryConfig(AppConfig):
+    name = "controlplane.delivery"
+
+    def ready(self) -> None:
+        from controlplane.delivery import event_types, kafka_sinks, nats_sinks, webhooks  # noqa: F401  (registers types and kinds)
+        from controlplane.delivery.metrics import DeliveryCollector
+        from controlplane.observability.metrics import collect_at_scrape
+
+        collect_at_scrape(DeliveryCollector())

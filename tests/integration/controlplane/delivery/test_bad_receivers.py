@@ -1,0 +1,46 @@
+"""Receivers that hang, and sinks that cannot be opened, do not delay others."""
+
+from __future__ import annotations
+
+import pytest
+
+from controlplane.delivery import kinds
+from controlplane.delivery.kinds import SinkKind
+from controlplane.delivery.models import Delivery, Sink
+from tests.integration.controlplane.delivery.conftest import dispatch_all, move
+from tests.support.webhook_receiver import Reply, running_receiver
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_hanging_receivers_take_half_of_the_connections_at_most(make_sink, receiver, relays, settings):
+    settings.WEBHOOK_CONNECTIONS = 8
+    relays.relay.__init__()
+    with running_receiver() as hanging:
+        hanging.reply = lambda request: Reply(hang=30)
+        for number in range(10):
+            sink = make_sink(f"hanging-{number}", url=hanging.url, filter={"types": ["thing.*"]})
+            type(sink.progress).objects.filter(sink=sink).update(failures=5)
+        good = make_sink("good", filter={"types": ["thing.*"]})
+        move(*(f"thing-{number}" for number in range(40)))
+        dispatch_all()
+        relays.until(lambda: Delivery.objects.filter(sink=good, state="delivered").count() == 40)
+        assert len(hanging.received) <= 4
+
+
+def test_a_sink_that_cannot_be_opened_stops_no_other(make_sink, relays, monkeypatch):
+    """As a client did that raised an error of its own for a certificate."""
+
+    def fail(config, secrets):
+        raise RuntimeError(f"cannot use {config}")
+
+    monkeypatch.setitem(kinds._kinds, "odd", SinkKind("odd", lambda config, credentials: None, fail))
+    make_sink("odd", filter={"types": ["thing.*"]})
+    Sink.objects.filter(name="odd").update(kind="odd")
+    good = make_sink("good", filter={"types": ["thing.*"]})
+    move("a")
+    dispatch_all()
+    relays.until(lambda: Delivery.objects.filter(sink=good, state="delivered").exists())
+    relays.until_tried(2)
+    error = Sink.objects.get(name="odd").progress.last_error
+    assert error == "The sink cannot be opened (RuntimeError). See the log."
