@@ -109,8 +109,8 @@ def _options() -> argparse.Namespace:
 def _contenders(running: Stage, processes: list[subprocess.Popen[bytes]]) -> list[Contender]:
     token, message = running.administrator(), _QUESTION.SerializeToString()
     database = (running.postgres,)
-    ours = _serve_ours(running, processes)
-    ordinary = _serve_ours(running, processes, EFFECTIVE_SNAPSHOT_MIB="0")
+    ours = serve_ours(running, processes)
+    ordinary = serve_ours(running, processes, EFFECTIVE_SNAPSHOT_MIB="0")
     _prepare(ours.address, token)
     contenders = [
         Contender("ready answers", ours.address, ours.processes, database, token, message=message),
@@ -127,7 +127,7 @@ def _contenders(running: Stage, processes: list[subprocess.Popen[bytes]]) -> lis
     return contenders
 
 
-def _serve_ours(running: Stage, processes: list[subprocess.Popen[bytes]], **more: str) -> Contender:
+def serve_ours(running: Stage, processes: list[subprocess.Popen[bytes]], **more: str) -> Contender:
     port = free_port()
     environment = {**running.environment, "FLYTE_GRPC_PORT": str(port), **more}
     command = [sys.executable, "manage.py", "flyte_grpc"]

@@ -1,4 +1,11 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.conf import settings
+from django.db.models.signals import post_migrate
+
+from controlplane.delivery.flavours import Encode, Flavour, register_flavours
+from controlplane.extras import is_installed
 
 
 class OverridesConfig(AppConfig):
@@ -6,3 +13,22 @@ class OverridesConfig(AppConfig):
 
     def ready(self) -> None:
         from overrides import checks, event_types  # noqa: F401  (they register themselves)
+
+        if is_installed("flyte"):
+            post_migrate.connect(_make_flyte_sinks, sender=self)
+            register_flavours([flavour for flavour in Flavour if flavour.product == "flyte"], _flyte_encoder)
+
+
+def _make_flyte_sinks(using: str, **arguments: Any) -> None:
+    """Make the sinks of FLYTE_CLOUD_EVENTS_FILE after every `migrate`. The log has what is wrong with it."""
+    if settings.FLYTE_CLOUD_EVENTS_FILE and "plan" in arguments:  # a flush has none
+        from overrides.flyte.cloud_events_file.applying import apply_file
+
+        apply_file(settings.FLYTE_CLOUD_EVENTS_FILE)
+
+
+def _flyte_encoder() -> Encode:
+    # Not at the start: most processes send no events.
+    from overrides.flyte.flavours.encoders import encode
+
+    return encode

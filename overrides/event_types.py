@@ -35,6 +35,7 @@ declare_audience("override", Action.OVERRIDE_READ)
 declare_audience("resource_type", Action.SELF_READ)
 declare_audience("guard_rail", Action.OVERRIDE_READ)
 declare_audience("overrides_source", Action.OVERRIDE_READ)
+declare_audience("flyte", Action.PROJECT_READ)
 
 PROJECT_CREATED = register("project.created", "A project was registered.", project=TEXT)
 PROJECT_UPDATED = register("project.updated", "A project was changed or archived.", project=TEXT)
@@ -73,4 +74,18 @@ SOURCE_CONFIRMED = register(
     "A set of files that removes many overrides was confirmed.",
     digest=TEXT,
     removals=_NUMBER,
+)
+_FLYTE_EVENT: dict[str, Any] = {
+    "phase": TEXT,
+    "labels": {"type": "object", "description": "Of the execution, if they are known."},
+    "launch_plan": {"type": ["object", "null"], "description": "Flyte's identifier; null if unknown."},
+    "principal": {**TEXT, "description": "Who started the execution; empty if unknown."},
+    "message": {"type": "object", "description": "The request of Flyte's engine as protobuf-JSON."},
+}
+FLYTE_WORKFLOW_EVENT = register(
+    "flyte.workflow_event", "Flyte's engine reported a phase of a workflow execution.", **_FLYTE_EVENT
+)
+FLYTE_NODE_EVENT = register("flyte.node_event", "Flyte's engine reported a phase of a node.", **_FLYTE_EVENT)
+FLYTE_TASK_EVENT = register(
+    "flyte.task_event", "Flyte's engine reported a phase of a task execution.", **_FLYTE_EVENT
 )

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
+from overrides.executions.models import FlyteExecution, FlyteStep  # noqa: F401  (tables of this app)
 from overrides.querysets import OverrideQuerySet, ProjectQuerySet, SpanQuerySet
 
 # A Kubernetes label (RFC 1123): projects and domains become parts of namespaces.

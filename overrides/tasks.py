@@ -2,9 +2,15 @@
 
 from celery import shared_task
 
+from overrides.executions import retention
 from overrides.file_source import synchronise
 
 
 @shared_task(name="overrides.synchronise_source")
 def synchronise_source() -> None:
     synchronise.synchronise()
+
+
+@shared_task(name="overrides.tend_flyte_executions")
+def tend_flyte_executions() -> None:
+    retention.delete_old_executions()

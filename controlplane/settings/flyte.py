@@ -1,4 +1,6 @@
-"""Flyte clients: the gRPC port, and validation of their writes."""
+"""Flyte clients: the gRPC port, validation of their writes, and events of Flyte's engine."""
+
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -7,6 +9,13 @@ from controlplane.settings import environment as env
 __all__ = [
     "BUILD_COMMIT",
     "BUILD_TIME",
+    "FLYTE_ADMIN_SECONDS",
+    "FLYTE_ADMIN_URL",
+    "FLYTE_CLOUD_EVENTS_FILE",
+    "FLYTE_EVENTS",
+    "FLYTE_EVENT_BYTES",
+    "FLYTE_EVENT_TYPES",
+    "FLYTE_EXECUTIONS_DAYS",
     "FLYTE_GRPC_ADDRESS",
     "FLYTE_GRPC_PORT",
     "FLYTE_GRPC_THREADS",
@@ -56,8 +65,77 @@ FLYTE_STRICT_VALIDATION = env.boolean(
     default=True,
     meaning="Reject writes of Flyte clients that upstream would store unchecked, such as invalid quantities.",
 )
+_EVENT_TYPES = ("workflow", "node", "task")
+
+
+def _mode(raw: str) -> str:
+    if raw not in ("off", "store", "relay"):
+        raise ValueError(f"{raw!r} is none of off, store, relay")
+    return raw
+
+
+def _event_types(raw: str) -> tuple[str, ...]:
+    names = [name.strip() for name in raw.split(",") if name.strip()]
+    if unknown := sorted(set(names) - {*_EVENT_TYPES, "all", "*"}):
+        raise ValueError(f"unknown types {', '.join(unknown)}; choose of all, workflow, node, task")
+    return _EVENT_TYPES if {"all", "*"} & set(names) else tuple(names)
+
+
+def _admin_url(raw: str) -> str:
+    parts = urlsplit(raw)
+    if raw and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query):
+        raise ValueError("it must be an address such as http://flyteadmin.flyte:80")
+    return raw.rstrip("/")
+
+
+FLYTE_EVENTS = env.parsed(
+    "FLYTE_EVENTS",
+    _mode,
+    default="off",
+    meaning="What happens to events that Flyte's engine sends. `off`: they are refused as calls that do not"
+    " exist. `store`: they are recorded here. `relay`: they go on to FLYTE_ADMIN_URL first, and what it"
+    " accepts is recorded.",
+)
+FLYTE_ADMIN_URL = env.parsed(
+    "FLYTE_ADMIN_URL",
+    _admin_url,
+    default="",
+    meaning="HTTP address of FlyteAdmin, to which FLYTE_EVENTS=relay sends events, such as"
+    " http://flyteadmin.flyte:80.",
+)
+FLYTE_ADMIN_SECONDS = env.integer(
+    "FLYTE_ADMIN_SECONDS",
+    default=10,
+    minimum=1,
+    maximum=20,
+    meaning="How long FlyteAdmin may take to answer an event.",
+)
+FLYTE_EVENT_TYPES = env.parsed(
+    "FLYTE_EVENT_TYPES",
+    _event_types,
+    default="all",
+    meaning="Which events of Flyte's engine go into the event log, comma-separated: all, workflow, node,"
+    " task. Others are answered in the same way.",
+)
+FLYTE_EXECUTIONS_DAYS = env.integer(
+    "FLYTE_EXECUTIONS_DAYS",
+    default=90,
+    minimum=1,
+    meaning="After how many days without an event the phases of an execution are deleted.",
+)
+FLYTE_CLOUD_EVENTS_FILE = env.text(
+    "FLYTE_CLOUD_EVENTS_FILE",
+    default="",
+    meaning="YAML file with Flyte's `cloudEvents:` and `externalEvents:`, which become sinks at the start.",
+)
+# Events hold inputs and outputs of tasks, so that they can be larger than other requests.
+FLYTE_EVENT_BYTES = 10 * 1024 * 1024
 BUILD_COMMIT = env.text("BUILD_COMMIT", default="", meaning="Commit that `GET /api/v1/version` returns.")
 BUILD_TIME = env.text("BUILD_TIME", default="", meaning="Build time that `GET /api/v1/version` returns.")
 
 if bool(FLYTE_GRPC_TLS_CERT) != bool(FLYTE_GRPC_TLS_KEY):
     raise ImproperlyConfigured("Set both or neither of FLYTE_GRPC_TLS_CERT and FLYTE_GRPC_TLS_KEY.")
+if FLYTE_EVENTS == "relay" and not FLYTE_ADMIN_URL:
+    raise ImproperlyConfigured(
+        "FLYTE_EVENTS=relay needs FLYTE_ADMIN_URL, such as http://flyteadmin.flyte:80."
+    )

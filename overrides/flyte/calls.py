@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import structlog
 from django.conf import settings
@@ -23,6 +22,8 @@ from controlplane.identity.roles import Grant, Role
 from overrides.flyte import attributes, logins, projects
 from overrides.flyte.bindings import bindings_of
 from overrides.flyte.errors import Code, FlyteError, from_ours, invalid
+from overrides.flyte.events import create as create_event
+from overrides.flyte.events.flyteadmin import Original
 from overrides.flyte.overrides_service.calls import get_all_overrides, get_overrides
 from overrides.flyte.storable import check_storable
 
@@ -38,11 +39,15 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One supported call. reads: open to anonymous readers with ANONYMOUS_READ. open: open to anybody."""
+    """One supported call. reads: open to anonymous readers with ANONYMOUS_READ. open: open to anybody.
 
-    answer: Callable[[Any, Any], Message]
+    takes_original: `answer` gets the request as it came, too, and requests can have FLYTE_EVENT_BYTES.
+    """
+
+    answer: Callable[..., Message]
     reads: bool = False
     open: bool = False
+    takes_original: bool = False
 
 
 _CALLS = {
@@ -73,20 +78,38 @@ _OVERRIDES_CALLS = {
     "GetOverrides": Call(get_overrides, reads=True),
     "GetAllOverrides": Call(get_all_overrides, reads=True),
 }
-_EVERY_CALL = {**_CALLS, **_LOGIN_CALLS, **_OVERRIDES_CALLS}
+# Only with FLYTE_EVENTS.
+_EVENT_CALLS = {rpc: Call(create_event.create, takes_original=True) for rpc in create_event.CALLS}
+_EVERY_CALL = {**_CALLS, **_LOGIN_CALLS, **_OVERRIDES_CALLS, **_EVENT_CALLS}
 BINDINGS = bindings_of(_CALLS)
 LOGIN_BINDINGS = bindings_of(_LOGIN_CALLS)
-ANSWERED = frozenset(_CALLS)
+EVENT_BINDINGS = bindings_of(_EVENT_CALLS)
 # Upstream's text.
 _NO_SCOPE = "authenticated user doesn't have required scope"
 
 
-def answer(rpc: str, request: Message, *, authorization: str, transport: str) -> Message:
-    """Answer a call. Raises FlyteError for every failure. authorization: "Bearer ...", or empty."""
+def is_answered(rpc: str) -> bool:
+    """Return whether AdminService's call is supported here."""
+    return rpc in _CALLS or (rpc in _EVENT_CALLS and create_event.is_on())
+
+
+def most_bytes(rpc: str) -> int:
+    """Return how long a request may be."""
+    is_event = _EVERY_CALL[rpc].takes_original
+    return max(settings.MAX_BODY_BYTES, settings.FLYTE_EVENT_BYTES if is_event else 0)
+
+
+def answer(
+    rpc: str, request: Message, *, authorization: str, transport: str, original: Original | None = None
+) -> Message:
+    """Answer a call. Raises FlyteError for every failure. authorization: "Bearer ...", or empty.
+
+    original: the request as it came; needed by calls that pass it on.
+    """
     began = time.perf_counter()
     code = "OK"
     try:
-        return _answer(rpc, request, authorization)
+        return _answer(rpc, request, authorization, original)
     except FlyteError as error:
         code = error.code.name
         raise
@@ -95,13 +118,13 @@ def answer(rpc: str, request: Message, *, authorization: str, transport: str) ->
         DURATION.labels(rpc, transport).observe(time.perf_counter() - began)
 
 
-def _answer(rpc: str, request: Message, authorization: str) -> Message:
+def _answer(rpc: str, request: Message, authorization: str, original: Original | None) -> Message:
     call = _EVERY_CALL[rpc]
     caller: Caller | None = None
     try:
         with _transaction():
             caller = _caller(call, authorization)
-            return _answer_caller(call, request, caller)
+            return _answer_caller(call, request, caller, original)
     except FlyteError:
         raise
     except PermissionDenied as error:
@@ -127,10 +150,12 @@ def answer_read(rpc: str, request: Message, caller: Caller) -> Message:
     return _answer_caller(_CALLS[rpc], request, caller)
 
 
-def _answer_caller(call: Call, request: Message, caller: Caller | None) -> Message:
+def _answer_caller(
+    call: Call, request: Message, caller: Caller | None, original: Original | None = None
+) -> Message:
     check_storable(request)
     _check_organisation(request, caller)
-    return call.answer(request, caller)
+    return call.answer(request, caller, original) if call.takes_original else call.answer(request, caller)
 
 
 def _transaction() -> AbstractContextManager[None]:

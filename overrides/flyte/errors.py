@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import IntEnum
 
+from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.message import Message
 from google.rpc.status_pb2 import Status
 
@@ -71,12 +72,15 @@ class FlyteError(Exception):
         self.retry_after = retry_after
         self.message = message.encode()[:_LONGEST_MESSAGE].decode(errors="ignore")
         self.details = tuple(details)
+        # Details of another server, as they came.
+        self.packed: list[AnyMessage] = []
 
     def status(self) -> Status:
         """As google.rpc.Status."""
         status = Status(code=self.code, message=self.message)
         for detail in self.details:
             status.details.add().Pack(detail)
+        status.details.extend(self.packed)
         return status
 
 

@@ -18,6 +18,7 @@ from overrides.flyte import bindings, calls, queries, swagger
 from overrides.flyte.authorization import authorization_of
 from overrides.flyte.bindings import SERVICE
 from overrides.flyte.errors import HTTP_STATUS, Code, FlyteError, from_ours
+from overrides.flyte.events.flyteadmin import Original
 from overrides.flyte.marshalers import Marshaler, choose
 
 _FORM = "application/x-www-form-urlencoded"
@@ -68,16 +69,21 @@ def _count_guess(request: HttpRequest) -> None:
 def _answer(request: HttpRequest, inbound: Marshaler) -> Message:
     path = queries.path_of(request.META.get(RAW_PATH) or request.path_info.encode())
     binding, variables = bindings.match(bindings.ALL, _method(request), path)
-    if binding.rpc not in calls.ANSWERED:
+    if not calls.is_answered(binding.rpc):
         raise FlyteError(Code.UNIMPLEMENTED, f"unknown method {binding.rpc} for service {SERVICE.full_name}")
     message = binding.request()
+    body = _body(request, calls.most_bytes(binding.rpc)) if binding.has_body else b""
     if binding.has_body:
-        inbound.load(_body(request), message)
+        inbound.load(body, message)
     else:
         query = queries.parse_query(request.META.get("QUERY_STRING", ""))
         bindings.bind_query(message, query, bound=variables)
     bindings.bind_path(message, variables)
-    return calls.answer(binding.rpc, message, authorization=_authorization(request), transport="http")
+    authorization = _authorization(request)
+    original = Original(path, body, request.META.get("CONTENT_TYPE", ""), authorization)
+    return calls.answer(
+        binding.rpc, message, authorization=authorization, transport="http", original=original
+    )
 
 
 def _method(request: HttpRequest) -> str:
@@ -88,9 +94,9 @@ def _method(request: HttpRequest) -> str:
     return request.method or ""
 
 
-def _body(request: HttpRequest) -> bytes:
+def _body(request: HttpRequest, most_bytes: int) -> bytes:
     try:
-        return read_body(request, settings.MAX_BODY_BYTES)
+        return read_body(request, most_bytes)
     except (BodyTooLarge, MalformedBody) as error:
         raise from_ours(error) from error
 

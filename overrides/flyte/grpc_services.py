@@ -16,6 +16,9 @@ from controlplane.observability.request_ids import choose
 from overrides.flyte import calls
 from overrides.flyte.authorization import authorization_of
 from overrides.flyte.bindings import AUTH_METADATA, IDENTITY, SERVICE
+from overrides.flyte.errors import Code, FlyteError
+from overrides.flyte.events.create import CALLS, is_on
+from overrides.flyte.events.flyteadmin import PROTOBUF, Original
 from overrides.flyte.grpc_calls import Method, path_of
 from overrides.flyte.overrides_service.wire import REQUESTS
 from overrides.flyte.overrides_service.wire import SERVICE as OVERRIDES
@@ -25,23 +28,38 @@ _OWN = tuple(each.full_name for each in (SERVICE, AUTH_METADATA, IDENTITY, OVERR
 
 def methods() -> dict[str, Method]:
     """Return the unary calls by path."""
-    bindings = (*calls.BINDINGS, *calls.LOGIN_BINDINGS)
-    flyte = {path_of(each.service, each.rpc): _method(each.rpc, each.request) for each in bindings}
+    events = calls.EVENT_BINDINGS if is_on() else ()
+    bindings = (*calls.BINDINGS, *calls.LOGIN_BINDINGS, *events)
+    flyte = {path_of(each.service, each.rpc): _method(each.rpc, each.request, each.path) for each in bindings}
     overrides = {
-        path_of(OVERRIDES.full_name, rpc): _method(rpc, request) for rpc, request in REQUESTS.items()
+        path_of(OVERRIDES.full_name, rpc): _method(rpc, request, "") for rpc, request in REQUESTS.items()
     }
     return {**flyte, **overrides}
 
 
-def _method(rpc: str, request_kind: type[Message]) -> Method:
+def most_bytes() -> int:
+    """Return how long the longest request may be."""
+    return max(map(calls.most_bytes, CALLS)) if is_on() else int(settings.MAX_BODY_BYTES)
+
+
+def _method(rpc: str, request_kind: type[Message], path: str) -> Method:
+    """path: the same call's over HTTP."""
+    limit = calls.most_bytes(rpc)
+
     def answer(message: bytes, metadata: Mapping[str, str]) -> bytes:
+        if len(message) > limit:
+            text = f"Received message larger than max ({len(message)} vs. {limit})"
+            raise FlyteError(Code.RESOURCE_EXHAUSTED, text)
         request = request_kind.FromString(message)
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=choose(metadata.get("x-request-id")))
         authorization = authorization_of(metadata, settings.FLYTE_AUTHORIZATION_HEADERS)
         close_old_connections()
         try:
-            response = calls.answer(rpc, request, authorization=authorization, transport="grpc")
+            original = Original(path, message, PROTOBUF, authorization)
+            response = calls.answer(
+                rpc, request, authorization=authorization, transport="grpc", original=original
+            )
             return response.SerializeToString()
         finally:
             close_old_connections()

@@ -17,7 +17,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from overrides.flyte import json_syntax
+from overrides.flyte import json_syntax, json_values
 from overrides.flyte.descriptors import Field, MessageKind
 from overrides.flyte.errors import FlyteError, invalid
 from overrides.flyte.json_syntax import Number, Pairs, Step
@@ -26,6 +26,7 @@ from overrides.flyte.json_syntax import Number, Pairs, Step
 MAX_DEPTH = 32
 _WELL_KNOWN = "google.protobuf."
 _BOOL = "google.protobuf.BoolValue"
+_TIME = "google.protobuf.Timestamp"
 _JSON_OBJECT = "google.protobuf.Struct"
 _TIME_SPAN = "google.protobuf.Duration"
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![-+._0-9A-Za-z])")
@@ -36,8 +37,19 @@ _KINDS = {
     FieldDescriptor.TYPE_INT32: "int32",
     FieldDescriptor.TYPE_UINT32: "uint32",
     FieldDescriptor.TYPE_ENUM: "enum",
+    FieldDescriptor.TYPE_INT64: "int64",
+    FieldDescriptor.TYPE_UINT64: "uint64",
+    FieldDescriptor.TYPE_BYTES: "bytes",
+    FieldDescriptor.TYPE_DOUBLE: "double",
+    FieldDescriptor.TYPE_FLOAT: "float",
 }
-_RANGES = {"int32": (-(2**31), 2**31 - 1), "enum": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1)}
+_RANGES = {
+    "int32": (-(2**31), 2**31 - 1),
+    "enum": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint64": (0, 2**64 - 1),
+}
 _MOST_DIGITS = 20
 _DURATION = re.compile(r"([-+]?)(?=[0-9.])(0|[1-9][0-9]*+)?(?:\.([0-9]{0,9}))?s")
 _MOST_SECONDS = 315_576_000_000
@@ -125,7 +137,12 @@ class _Reader:
         for index, (name, member) in enumerate(value):
             if name in members:
                 raise _InvalidValue("duplicate map key {raw}", (*steps, Step(index, name=True)))
-            members[name] = self._scalar(of_value, member, (*steps, Step(index)))
+            here = (*steps, Step(index))
+            if of_value.message_type is not None:
+                members[name].SetInParent()
+                self.message(members[name], member, here)
+            else:
+                members[name] = self._scalar(of_value, member, here)
 
     def _into(self, store: Callable[[Any], object], field: Field, value: Any, steps: Steps) -> None:
         try:
@@ -143,6 +160,8 @@ class _Reader:
             minimum, maximum = _RANGES[kind]
             if minimum <= number <= maximum:
                 return number
+        if (special := _special(kind, value)) is not None:
+            return special
         raise _InvalidValue(f"invalid value for {kind} field {field.json_name}: {{raw}}", steps)
 
     def _whole(self, field: Field, value: Any) -> int | None:
@@ -158,6 +177,19 @@ class _Reader:
         if self.strict:
             return None
         raise _Skip
+
+
+def _special(kind: str, value: Any) -> bytes | float | None:
+    """Return bytes or a floating-point number; None for everything else."""
+    if kind == "bytes" and isinstance(value, str):
+        return json_values.bytes_of(value)
+    if kind not in ("double", "float") or not isinstance(value, Number | str):
+        return None
+    is_name = isinstance(value, str)
+    text = value if isinstance(value, str) else value.text
+    if is_name and not (_NUMBER.fullmatch(text) or text.isalpha() or text == "-Infinity"):
+        return None
+    return json_values.float_of(text, is_name=is_name, is_single=kind == "float")
 
 
 @cache
@@ -201,6 +233,9 @@ def _read_well_known(message: Any, value: Any, steps: Steps) -> None:
         return
     if kind == _TIME_SPAN and isinstance(value, str):
         message.seconds, message.nanos = _duration(value, steps)
+    elif kind == _TIME and isinstance(value, str):
+        if not json_values.read_time(message, value):
+            raise _InvalidValue(f"invalid {_TIME} value {{raw}}", steps)
     elif kind == _JSON_OBJECT and isinstance(value, Pairs):
         json_format.ParseDict(_plain(value, steps), message, max_recursion_depth=2 * MAX_DEPTH)
     else:

@@ -1,0 +1,1 @@
+"""Upstream's `cloudEvents:` and `externalEvents:` configuration, which becomes sinks."""
