@@ -1,0 +1,1 @@
+"""Notifications: rules turn events into alerts, and alerts into messages for people."""
