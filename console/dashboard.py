@@ -13,6 +13,7 @@ from console.fleet import counts
 from console.fleet.silence import silence
 from console.overrides.write_mode import readable_source
 from console.pages import page
+from console.sinks.lookup import stopped_sinks
 from controlplane.events import log
 from controlplane.events.visibility import visible_events
 from controlplane.identity.callers import Caller
@@ -77,7 +78,16 @@ def _attention(caller: Caller) -> dict[str, Any]:
             context["fine"].append(_origin(source, whole=caller.verdict(Action.OVERRIDE_READ).allowed))
     else:
         context["unseen"].append("overrides")
+    _check_sinks(caller, context)
     return context
+
+
+def _check_sinks(caller: Caller, context: dict[str, Any]) -> None:
+    # Few roles read sinks: to name them as not checked would be noise for the others.
+    if caller.owners_for(Action.SINK_READ):
+        context["stopped_sinks"] = stopped_sinks(caller)
+        if not context["stopped_sinks"]:
+            context["fine"].append("Every event sink is active or paused by a person.")
 
 
 def _origin(source: dict[str, Any], *, whole: bool) -> str:

@@ -1,4 +1,4 @@
-"""Search by name: sections, projects, scopes with overrides, agents, resource types, resources."""
+"""Search by name: sections, projects, scopes with overrides, agents, resource types, resources, sinks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.urls import reverse
 from console import navigation
 from console.pages import page
 from console.templatetags.parts import scope_url
+from controlplane.delivery.sinks import visible_sinks
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS, Scope
@@ -62,6 +63,12 @@ def _search(query: str, caller: Caller) -> Iterator[SearchResult]:
     resource_ids = readable_resources(caller).filter(id__startswith=query).values_list("id", flat=True)
     for resource_id in resource_ids.order_by("id")[:_MAX_RESULTS]:
         yield SearchResult("resource", resource_id, reverse("resource", args=[resource_id]))
+    yield from _sinks(query, caller)
+
+
+def _sinks(query: str, caller: Caller) -> Iterator[SearchResult]:
+    for sink in visible_sinks(caller).filter(name__icontains=query).order_by("name")[:_MAX_RESULTS]:
+        yield SearchResult("event sink", sink.name, reverse("sink", args=[sink.id]))
 
 
 def _scopes(query: str, caller: Caller) -> Iterator[SearchResult]:

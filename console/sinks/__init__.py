@@ -1,0 +1,1 @@
+"""Pages for sinks and the deliveries of events to them."""
