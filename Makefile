@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: nightly screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-million bench-ordinary bench-apply
+.PHONY: nightly screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -94,6 +94,12 @@ sdk: .venv/.dev ## Generate sdk/python and, with npm, sdk/typescript from openap
 bench-resolve: .venv/.dev ## Benchmark effective reads (BENCH_ARGS="--rows 100000 --write")
 	@exec $(BIN)/python -m benchmarks.resolve $(BENCH_ARGS)
 
+bench-events-out: .venv/.dev ## Benchmark events from the commit to webhooks (BENCH_ARGS="--burst 10000 --write")
+	@exec $(BIN)/python -m benchmarks.events_out $(BENCH_ARGS)
+
+bench-log-partitions: .venv/.dev ## Benchmark events in partitions beside a plain table (BENCH_ARGS="--events 100000")
+	@exec $(BIN)/python -m benchmarks.log_partitions $(BENCH_ARGS)
+
 bench-apply: .venv/.dev ## Benchmark applying 10,000 overrides beside COPY (BENCH_ARGS="--rows 100000 --write")
 	@exec $(BIN)/python -m benchmarks.apply $(BENCH_ARGS)
 
@@ -105,6 +111,9 @@ bench-flyte-reads: .venv/.dev ## Benchmark reads of Flyte's clients beside a Fly
 
 bench-grpc-reads: .venv/.dev ## Benchmark Flyte's reads over gRPC (FLYTEADMIN_GRPC=127.0.0.1:8089 BENCH_ARGS="--rounds 3")
 	@exec $(BIN)/python -m benchmarks.grpc_reads $(BENCH_ARGS)
+
+bench-flyte-events: .venv/.dev ## Benchmark events of Flyte's engine beside a FlyteAdmin (FLYTEADMIN_URL, FLYTEADMIN_GRPC, FLYTEADMIN_DATABASE)
+	@exec $(BIN)/python -m benchmarks.flyte_events $(BENCH_ARGS)
 
 bench-ordinary: .venv/.dev ## Benchmark ordinary requests, threads and middlewares (BENCH_ARGS="--rounds 1 --write")
 	@exec $(BIN)/python -m benchmarks.ordinary $(BENCH_ARGS)
