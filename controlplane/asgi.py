@@ -52,7 +52,7 @@ class Router:
             django,
             threads=settings.WEB_THREADS,
             queue=settings.WEB_QUEUE,
-            body_limit=max(settings.MAX_BODY_BYTES, settings.MAX_BUNDLE_BYTES),
+            body_limit=max(settings.MAX_BODY_BYTES, settings.MAX_BUNDLE_BYTES, settings.FLYTE_EVENT_BYTES),
         )
         rules = rules_of(settings.CORS_ALLOWED_ORIGINS, settings.CORS_ALLOWED_HEADERS)
         self._ordinary = Cors(self._route, rules)

@@ -9,8 +9,11 @@ from controlplane.endpoints.access.oauth.urls import protocol as oauth
 from controlplane.endpoints.access.scim.entry import scim
 from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.events import views as events
+from controlplane.endpoints.notifications.slack_actions import slack_actions
+from controlplane.endpoints.notifications.urls import urlpatterns as notifications
 from controlplane.endpoints.observability import Metrics
 from controlplane.endpoints.problem_pages import problem_type, problem_types
+from controlplane.endpoints.sinks.urls import urlpatterns as sinks
 from controlplane.extras import is_installed
 from controlplane.web.cached_routes import CachedRoutes
 
@@ -29,8 +32,11 @@ def _flyte_routes() -> tuple[Routes, Routes]:
 flyte, flyte_unanswered = _flyte_routes()
 api: Routes = [
     *access,
+    *sinks,
+    *notifications,
     path("events", events.EventCollection.as_view()),
     path("event-types", events.EventTypeCollection.as_view()),
+    path("event-types/<str:name>/schema", events.EventTypeSchema.as_view()),
     path("openapi.yaml", openapi.document, name="openapi"),
     path("docs", openapi.Docs.as_view(), name="docs"),
     path("redoc", openapi.Redoc.as_view(), name="redoc"),
@@ -44,6 +50,7 @@ routes: Routes = [
     path("metrics", Metrics.as_view()),
     path("me", me),
     path("oidc/backchannel-logout", backchannel_logout),
+    path("slack/actions", slack_actions),
     path("problems", problem_types),
     path("problems/<slug:code>", problem_type),
     path("scim/v2/<path:rest>", scim),

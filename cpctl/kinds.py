@@ -8,7 +8,9 @@ from cpctl.columns import SCOPE, Kind, field, timestamp, words
 from cpctl.dispatch_kinds import KINDS as DISPATCH_KINDS
 from cpctl.errors import UsageError
 from cpctl.login_kinds import KINDS as LOGIN_KINDS
+from cpctl.notification_kinds import KINDS as NOTIFICATION_KINDS
 from cpctl.scopes import scope_text
+from cpctl.sink_kinds import SINK
 
 _OVERRIDE = Kind(
     "overrides",
@@ -38,6 +40,8 @@ KINDS = (
     _OVERRIDE,
     *AGENT_KINDS,
     *DISPATCH_KINDS,
+    SINK,
+    *NOTIFICATION_KINDS,
     Kind(
         "projects",
         "scopes/projects",

@@ -57,6 +57,16 @@ COMMANDS = {
         "task_types_and_audit", "task_types", "List task types and the agents that serve them."
     ),
     "events": CommandEntry("events_and_wait", "events", "List events, newest first."),
+    "sinks": CommandEntry("sinks", "sinks", "Manage receivers of events: test, pause, replay, secrets."),
+    "deliveries": CommandEntry(
+        "sink_deliveries", "deliveries", "List deliveries of events, retry and discard them."
+    ),
+    "listen": CommandEntry(
+        "listen", "listen", "Forward events to a receiver under development, signed as webhooks are."
+    ),
+    "notify": CommandEntry(
+        "notifications", "notify", "List and acknowledge alerts, manage rules and channels."
+    ),
     "wait": CommandEntry("events_and_wait", "wait", "Wait until a field has a value."),
     "audit": CommandEntry("task_types_and_audit", "audit", "List audit records, newest first."),
     "principals": CommandEntry("principals", "principals", "List, create, disable and enable principals."),

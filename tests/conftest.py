@@ -144,6 +144,9 @@ def system_environment(services: Services) -> dict[str, str]:
         "CELERY_SKIP_CHECKS": "1",
         # Many tests send bad tokens from this one address; the limit has tests of its own.
         "THROTTLE_ANONYMOUS_PER_MINUTE": "0",
+        # Receivers of webhooks in tests listen here.
+        "OUTGOING_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "WEBHOOK_ALLOW_HTTP": "true",
     }
     with psycopg.connect(database) as administrator, administrator.cursor() as cursor:
         roles.establish(cursor, passwords={})

@@ -14,6 +14,7 @@ class AccessConfig(AppConfig):
         super().import_models()
         # Tables outside of models.py.
         from controlplane.access import issuer_models, team_models  # noqa: F401  (registers tables)
+        from controlplane.access.audit_chain import models as chain_models  # noqa: F401  (registers tables)
         from controlplane.access.login.oidc import models as login_models  # noqa: F401  (registers tables)
         from controlplane.access.oauth import models as oauth_models  # noqa: F401  (registers tables)
         from controlplane.access.scim import models as scim_models  # noqa: F401  (registers tables)

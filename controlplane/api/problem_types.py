@@ -5,22 +5,14 @@ Codes of our own errors are in `controlplane.errors`; the others come from the f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """One or two sentences each. meaning: what happened. next_step: what the caller should do."""
-
-    meaning: str
-    next_step: str
-
+from controlplane.api.explanations import Explanation
+from controlplane.api.missing_objects import MISSING_OBJECTS
 
 _SEE_ERRORS = "Correct what `errors` lists: each entry has a JSON pointer, a message and often a hint."
-_LIST_THEM = "Check the spelling against the list; `detail` names the closest match where there is one."
 _ASK_ADMIN = "Ask an administrator of the scope for a role that allows it."
 
 EXPLANATIONS: dict[str, Explanation] = {
+    **MISSING_OBJECTS,
     "invalid_request": Explanation("The body or a query parameter is invalid.", _SEE_ERRORS),
     "malformed_body": Explanation(
         "The body is not valid JSON or YAML, is nested too deeply, or has too many values.",
@@ -76,79 +68,13 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The resource does not exist, or you do not have permission to read it.",
         "Check the path against the API reference at /api/v1/docs, and your roles with GET /api/v1/me.",
     ),
-    "unknown_project": Explanation(
-        "The project does not exist, or you do not have permission to read it.", _LIST_THEM
-    ),
-    "unknown_domain": Explanation("The domain does not exist.", _LIST_THEM),
-    "unknown_resource_type": Explanation(
-        "The resource type does not exist.", "List the types with GET /api/v1/resource-types."
-    ),
-    "unknown_override": Explanation(
-        "There is no override at exactly this scope. The scope may still inherit values.",
-        "Read the effective values with GET /api/v1/overrides/effective.",
-    ),
-    "unknown_version": Explanation(
-        "The version or revision does not exist or is no longer kept.",
-        "List the existing versions in the history of the override.",
-    ),
-    "unknown_guard_rail": Explanation("The guard rail does not exist.", _LIST_THEM),
-    "unknown_agent": Explanation(
-        "The agent does not exist, was deleted, or you do not have permission to read it.",
-        "List the agents with GET /api/v1/agents. An agent that gets this response must join again.",
-    ),
-    "unknown_join_token": Explanation(
-        "The join token does not exist or was deleted.", "Create a new one with POST /api/v1/join-tokens."
-    ),
     "agent_retired": Explanation(
         "The agent was retired, so its heartbeats are no longer accepted.",
         "Stop the agent. To bring the environment back, join as a new agent.",
     ),
-    "unknown_provider": Explanation("The service provider does not exist at this agent.", _LIST_THEM),
-    "unknown_task_type": Explanation("No agent serves or publishes this task type.", _LIST_THEM),
-    "unknown_dead_letter": Explanation(
-        "The dead letter does not exist, or you do not have permission to read it.",
-        "List the dead letters with GET /api/v1/dead-letters.",
-    ),
-    "unknown_resource": Explanation(
-        "The resource does not exist, or you do not have permission to read it.",
-        "List the resources with GET /api/v1/resources.",
-    ),
-    "unknown_environment": Explanation("No agent has registered for this environment.", _LIST_THEM),
-    "unknown_agent_config": Explanation("The agent configuration document does not exist.", _LIST_THEM),
-    "unknown_grant": Explanation("The grant does not exist.", _LIST_THEM),
-    "unknown_team": Explanation(
-        "The team does not exist, or you do not have permission to read it.", _LIST_THEM
-    ),
-    "unknown_organisation": Explanation(
-        "The organisation does not exist, or you do not have permission to read it.",
-        "List the organisations with GET /api/v1/organisations.",
-    ),
-    "unknown_role": Explanation("The role does not exist.", "List the roles with GET /api/v1/roles."),
-    "unknown_member": Explanation(
-        "The principal is not a member of the team, or its membership comes from an identity provider.",
-        "List the members with GET /api/v1/teams/{slug}/members. Change memberships of an identity provider"
-        " there.",
-    ),
-    "unknown_data_plane": Explanation("The data plane does not exist.", _LIST_THEM),
-    "unknown_bundle": Explanation(
-        "The bundle does not exist or is no longer kept.", "List the bundles of the data plane."
-    ),
     "invalid_agent_config": Explanation(
         "The agent configuration document is invalid and cannot be published.", _SEE_ERRORS
     ),
-    "unknown_principal": Explanation("The person, service or agent does not exist.", _LIST_THEM),
-    "unknown_token": Explanation(
-        "The token does not exist or was revoked.", "List the tokens, or create one."
-    ),
-    "unknown_role_binding": Explanation("The role binding does not exist.", _LIST_THEM),
-    "unknown_trusted_issuer": Explanation(
-        "The trusted issuer does not exist.", "List the issuers with GET /api/v1/trusted-issuers."
-    ),
-    "unknown_oauth_client": Explanation("The OAuth client does not exist.", _LIST_THEM),
-    "unknown_device": Explanation(
-        "No device waits with this code.", "Check the code that the device shows, or start again there."
-    ),
-    "unknown_client_secret": Explanation("The OAuth client has no such secret.", _LIST_THEM),
     "conflict": Explanation(
         "The request conflicts with the current state of the resource.",
         "Read the resource again, and adapt the request.",
@@ -211,12 +137,6 @@ EXPLANATIONS: dict[str, Explanation] = {
     "version_required": Explanation(
         "The resource exists, and replacing or deleting it requires If-Match.",
         "Read it first, and send its ETag in If-Match.",
-    ),
-    "unknown_identity_provider": Explanation(
-        "The identity provider does not exist, or it is not active.", _LIST_THEM
-    ),
-    "unknown_identity": Explanation(
-        "The identity does not exist, or it was removed.", "List the identities of the person."
     ),
     "login_refused": Explanation(
         "The login at the identity provider succeeded, but its answer is not acceptable here.",

@@ -27,6 +27,12 @@ class AdvisoryLock(IntEnum):
     OUTBOX = 7_402_121
     # One process at a time looks for connections to NATS that must end.
     NATS_SESSIONS = 7_402_119
+    # One process at a time queues events for sinks.
+    EVENT_DISPATCH = 7_402_122
+    # One sealing of the audit log at a time. Writers do not take it.
+    AUDIT_SEALS = 7_402_130
+    # One process at a time turns events into alerts and messages.
+    NOTIFICATIONS = 7_402_140
     # Roles belong to the whole database cluster: one process at a time creates them.
     DATABASE_ROLES = 0x726F6C6573
 

@@ -24,6 +24,10 @@ _ROW_RIGHTS = "SELECT, INSERT, UPDATE, DELETE"
 _RESTRICTED_RIGHTS: Mapping[str, Mapping[str, str]] = {
     "access_auditrecord": dict.fromkeys(APPLICATION, "SELECT, INSERT"),
     "events_event": dict.fromkeys(APPLICATION, "SELECT, INSERT, UPDATE (seq)"),
+    # Only the function that drops a partition changes these two.
+    "events_compaction": dict.fromkeys(APPLICATION, "SELECT"),
+    "access_auditseal": {WEB: "SELECT", WORKER: "SELECT, INSERT"},
+    "access_auditsegment": {WEB: "SELECT", WORKER: "SELECT, INSERT"},
     "django_migrations": dict.fromkeys(APPLICATION, "SELECT"),
     # Only the console uses sessions, and only the API changes who may do what.
     "django_session": {WORKER: ""},
@@ -31,6 +35,19 @@ _RESTRICTED_RIGHTS: Mapping[str, Mapping[str, str]] = {
     "access_membership": {WORKER: "SELECT"},
     "access_customrole": {WORKER: "SELECT"},
 }
+# Functions of retention, which run with the migrator's rights, and who may call them.
+_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    "retention_make_partition": (WORKER,),
+    "retention_adopt_default": (WORKER,),
+    "retention_drop_partition": (WORKER,),
+    "retention_remove_boundary": (WORKER,),
+    "retention_default_rows": APPLICATION,
+}
+# Rows of a partition are reached through its log, whose rights and policies apply.
+_PARTITIONS = """
+SELECT oid::regclass::text FROM pg_class
+ WHERE relispartition AND relkind = 'r' AND relnamespace = 'public'::regnamespace
+"""
 _FOREIGN_OBJECTS = """
 WITH ours AS (SELECT oid FROM pg_namespace WHERE nspname = 'public'),
      migrator AS (SELECT oid FROM pg_roles WHERE rolname = %(migrator)s),
@@ -150,6 +167,21 @@ def _grant(cursor: Cursor) -> None:
     for (table,) in cursor.fetchall():
         for role, rights in _RESTRICTED_RIGHTS[table].items():
             _restrict(cursor, table, role, rights)
+
+    _grant_retention(cursor)
+
+
+def _grant_retention(cursor: Cursor) -> None:
+    cursor.execute(_PARTITIONS)
+    for (partition,) in cursor.fetchall():
+        # Quoted by Postgres itself.
+        cursor.execute(sql.SQL("REVOKE ALL ON {} FROM {}").format(sql.SQL(partition), _application()))
+    cursor.execute("SELECT oid::regprocedure::text, proname FROM pg_proc"
+                   " WHERE pronamespace = 'public'::regnamespace AND proname = ANY(%s)",
+                   [list(_FUNCTIONS)])  # fmt: skip
+    for function, name in cursor.fetchall():
+        callers = sql.SQL(", ").join(map(sql.Identifier, _FUNCTIONS[name]))
+        cursor.execute(sql.SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(sql.SQL(function), callers))
 
 
 def _restrict(cursor: Cursor, table: str, role: str, rights: str) -> None:

@@ -20,6 +20,7 @@ _VISIBLE: Mapping[str, str] = {
     "overrides_override": _BY_PROJECT,
     "overrides_overrideversion": _BY_PROJECT,
     "overrides_guardrailrow": _BY_PROJECT,
+    "flyte_execution": _BY_PROJECT,
     "registry_agent": _BY_TEAM,
     "registry_jointoken": _BY_TEAM,
     "registry_dataplane": _BY_TEAM,
@@ -27,6 +28,7 @@ _VISIBLE: Mapping[str, str] = {
     "registry_teampublishing": "access_has_team(team_id)",
     "registry_resource": f"({_BY_PROJECT} AND {_BY_TEAM})",
     "messaging_deadletter": _BY_TEAM,
+    "delivery_sink": _BY_TEAM,
     "events_event": f"({_BY_PROJECT} AND {_BY_TEAM})",
     "access_auditrecord": f"({_BY_PROJECT} AND {_BY_TEAM})",
 }

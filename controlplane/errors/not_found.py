@@ -158,3 +158,33 @@ class UnknownResource(NotFound):
 class UnknownDeadLetter(NotFound):
     code = "unknown_dead_letter"
     title = "Dead letter not found"
+
+
+class UnknownSink(NotFound):
+    code = "unknown_sink"
+    title = "Sink not found"
+
+
+class UnknownDelivery(NotFound):
+    code = "unknown_delivery"
+    title = "Delivery not found"
+
+
+class UnknownNotificationRule(NotFound):
+    code = "unknown_notification_rule"
+    title = "Notification rule not found"
+
+
+class UnknownNotificationChannel(NotFound):
+    code = "unknown_notification_channel"
+    title = "Notification channel not found"
+
+
+class UnknownAlert(NotFound):
+    code = "unknown_alert"
+    title = "Alert not found"
+
+
+class UnknownEventType(NotFound):
+    code = "unknown_event_type"
+    title = "Event type not found"

@@ -56,6 +56,13 @@ class Action(StrEnum):
     # Delete resources by force; replay and discard dead letters.
     DISPATCH_OPERATE = "dispatch.operate"
     EVENT_READ = "event.read"
+    # Read sinks with their deliveries; create, change, test and replay them.
+    SINK_READ = "sink.read"
+    SINK_WRITE = "sink.write"
+    # Read rules, channels and alerts; change them and acknowledge alerts; send through a channel.
+    NOTIFICATION_READ = "notification.read"
+    NOTIFICATION_WRITE = "notification.write"
+    NOTIFICATION_SEND = "notification.send"
     AUDIT_READ = "audit.read"
     ACCESS_READ = "access.read"
     ACCESS_WRITE = "access.write"
@@ -104,6 +111,11 @@ ALLOWED: dict[Role, frozenset[Action]] = {
             Action.RESOURCE_WRITE,
             Action.DISPATCH_OPERATE,
             Action.EVENT_READ,
+            Action.SINK_READ,
+            Action.SINK_WRITE,
+            Action.NOTIFICATION_READ,
+            Action.NOTIFICATION_WRITE,
+            Action.NOTIFICATION_SEND,
         }
     ),
     Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.EVENT_READ, Action.ACCESS_READ}),
@@ -128,6 +140,11 @@ INSTALLATION_WIDE = frozenset(
         Action.AGENT_CONFIG_RULE,
         Action.AGENT_CONFIG_ADMIT,
         Action.DATA_PLANE_FOLLOW,
+        Action.SINK_READ,
+        Action.SINK_WRITE,
+        Action.NOTIFICATION_READ,
+        Action.NOTIFICATION_WRITE,
+        Action.NOTIFICATION_SEND,
         Action.METRICS_READ,
     }
 )
@@ -149,6 +166,11 @@ TEAM_OWNED = frozenset(
         Action.RESOURCE_WRITE,
         Action.DISPATCH_OPERATE,
         Action.EVENT_READ,
+        Action.SINK_READ,
+        Action.SINK_WRITE,
+        Action.NOTIFICATION_READ,
+        Action.NOTIFICATION_WRITE,
+        Action.NOTIFICATION_SEND,
         Action.AUDIT_READ,
         Action.ACCESS_READ,
         Action.ACCESS_WRITE,

@@ -11,6 +11,7 @@ from controlplane.settings.api import *
 from controlplane.settings.console import *
 from controlplane.settings.cors import *
 from controlplane.settings.database import *
+from controlplane.settings.delivery import *
 from controlplane.settings.dispatch import *
 from controlplane.settings.flyte import *
 from controlplane.settings.flyte_auth import *
@@ -19,11 +20,13 @@ from controlplane.settings.liveness import *
 from controlplane.settings.login import *
 from controlplane.settings.logs import *
 from controlplane.settings.nats_logins import *
+from controlplane.settings.notifications import *
 from controlplane.settings.oauth import *
 from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
 from controlplane.settings.probes import *
 from controlplane.settings.queue import *
+from controlplane.settings.retention import *
 from controlplane.settings.scim import *
 from controlplane.settings.secrets import *
 from controlplane.settings.security import *
@@ -37,8 +40,11 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 APPS_WITH_TABLES = [
     "controlplane.access",
     "controlplane.api",
+    "controlplane.delivery",
     "controlplane.events",
     "controlplane.messaging",
+    "controlplane.retention",
+    "controlplane.notifications",
     "overrides",
     "registry",
 ]

@@ -117,6 +117,31 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 3600,
         "options": {"expires": 3000},
     },
+    "delete old executions of Flyte": {
+        "task": "overrides.tend_flyte_executions",
+        "schedule": 3600,
+        "options": {"expires": 3000},
+    },
+    "make partitions of the logs for the coming months": {
+        "task": "retention.tend_partitions",
+        "schedule": 3600,
+        "options": {"expires": 3000},
+    },
+    "archive and drop old partitions of the logs": {
+        "task": "retention.retain",
+        "schedule": 6 * 3600,
+        "options": {"expires": 6 * 3000},
+    },
+    "seal the audit records of past days, and verify the seals": {
+        "task": "retention.seal_audit",
+        "schedule": 3600,
+        "options": {"expires": 3000},
+    },
+    "delete old deliveries and their attempts": {
+        "task": "delivery.purge",
+        "schedule": 3600,
+        "options": {"expires": 3000},
+    },
     "delete expired idempotency keys": {
         "task": "api.purge_idempotency_keys",
         "schedule": 3600,

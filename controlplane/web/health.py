@@ -122,6 +122,24 @@ def _migrations() -> bool:
     return True
 
 
+def _next_month_has_partitions() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(_LOGS_ENDING_SOON)
+        return cursor.fetchone() is None
+
+
+# Rows of a month without a partition go to the default partition, from where retention must move them.
+_LOGS_ENDING_SOON = """
+SELECT log.relname FROM pg_class AS log
+ WHERE log.relname IN ('events_event', 'access_auditrecord') AND log.relkind = 'p'
+   AND log.relnamespace = 'public'::regnamespace
+   AND NOT EXISTS (
+        SELECT FROM pg_inherits JOIN pg_class AS part ON part.oid = inhrelid WHERE inhparent = log.oid
+           AND substring(pg_get_expr(part.relpartbound, part.oid) FROM 'TO \\(''([^'']+)''\\)')::timestamptz
+               > now() + interval '1 month')
+"""
+
+
 def _valkey() -> bool:
     cache.set("readyz", 1, timeout=10)
     return bool(cache.get("readyz") == 1)
@@ -139,4 +157,5 @@ CHECKS = (
     Check("nats", False, _nats, "nats"),
     # What the relays have seen: StreamRecord says what differs.
     Check("streams", False, have_no_differences, "postgres"),
+    Check("partitions", False, _next_month_has_partitions, "postgres"),
 )

@@ -39,6 +39,8 @@ def create_secret(
     made = SESSION.api().post(kind.path, body, query=change.query()).json()
     if how.is_whole:
         say(*document(made, how))
+    elif not made.get(printed_field):
+        get.show(kind, [made], how)
     elif not change.dry_run:
         say(made[printed_field])
 

@@ -101,6 +101,31 @@ def watch_events(
     _watch(query, after, output)
 
 
+@events.command("follow")
+def follow_events(
+    *,
+    since: options.Since = "",
+    after: _After = None,
+    type: _Type = "",
+    object_type: _ObjectType = "",
+    object_id: _ObjectId = "",
+    cloudevents: Annotated[
+        bool, typer.Option("--cloudevents", help="Print CloudEvents 1.0, one JSON object a line.")
+    ] = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Follow events, as they are or as CloudEvents with the attributes that webhooks get.
+
+    \b
+    cpctl events follow --cloudevents --type agent.unavailable
+    """
+    query = {"type": type, "object_type": object_type, "object_id": object_id, "since": since}
+    if cloudevents:
+        _watch({**query, "format": "cloudevents"}, after, Format.JSON)
+    else:
+        _watch(query, after, output)
+
+
 @events.command("types")
 def list_types(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
     """List event types with their meaning.

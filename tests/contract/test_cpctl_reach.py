@@ -54,6 +54,39 @@ get principal ada
 get tokens
 get role-bindings
 get audit
+sinks list --state active
+sinks show {ID}
+sinks create incidents --url https://hooks.example.com/cp --type agent.unavailable -y
+sinks set {ID} -f sink.yaml -y
+sinks delete {ID} -y
+sinks pause {ID} -y
+sinks resume {ID} -y
+sinks test {ID}
+sinks replay {ID} --after 4000 --type agent.unavailable -y
+sinks rotate-secret {ID} --overlap-hours 2 -y
+sinks revoke-old {ID} -y
+sinks preview --type agent.unavailable
+notify alerts --state firing --severity critical
+notify alert {ID}
+notify acknowledge {ID} -y
+notify channels --kind slack
+notify channel {ID}
+notify create-channel -f channel.yaml -y
+notify set-channel {ID} -f channel.yaml -y
+notify delete-channel {ID} -y
+notify resume-channel {ID} -y
+notify test {ID}
+notify send {ID} --subject done --text fine --severity info --key training --resolved
+notify rules
+notify rule {ID}
+notify create-rule -f rule.yaml -y
+notify set-rule {ID} -f rule.yaml -y
+notify delete-rule {ID} -y
+notify preview -f rule.yaml
+deliveries list {ID} --state dead
+deliveries show {ID}
+deliveries retry {ID} -y
+deliveries discard {ID} -y
 explain effective {HERE} taskResources
 explain --flyte
 diff -f document.yaml
@@ -227,6 +260,7 @@ whoami
 can-i override.write {HERE}
 """.strip().splitlines()
 NOT_REACHED = {
+    "event_types_schema": "`dataschema` of events names it; consumers fetch it",
     "agents_register": "agents do it",
     "agents_join": "agents do it",
     "agents_heartbeat": "agents do it",
@@ -234,6 +268,7 @@ NOT_REACHED = {
     "providers_register": "agents do it",
     "agents_requests": "agents fetch them; `resources assignments` shows what was sent",
     "agents_answer": "agents do it",
+    "notifications_alertmanager": "Alertmanager does it",
     "data_planes_config": "data planes ask it; `agent-configs bundle get` shows the same",
     "data_planes_acknowledge": "data planes say it",
     "agent_configs_admit": "Kubernetes asks it",
@@ -282,6 +317,10 @@ def run(tmp_path_factory) -> Iterator[Callable[[str], Ran]]:
 
 def write_files(folder: Path) -> None:
     """What the lines name."""
+    sink = {"name": "incidents", "config": {"url": "https://hooks.example.com/cp"}}
+    (folder / "sink.yaml").write_text(yaml.safe_dump(sink))
+    (folder / "channel.yaml").write_text(yaml.safe_dump({"name": "on call", "kind": "slack"}))
+    (folder / "rule.yaml").write_text(yaml.safe_dump({"name": "agents", "when": {}, "to": []}))
     (folder / "document.yaml").write_text(DOCUMENT)
     (folder / "flytectl.yaml").write_text("project: shop\ndomain: production\n")
     (folder / "config.yaml").write_text("plugins: {}\n")

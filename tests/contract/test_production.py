@@ -386,7 +386,7 @@ def test_worker_and_beat_start_work_and_stop_when_asked(running):
 
 
 def test_the_relay_is_probed_and_stopped(by_hand, running):
-    running["relay"].wait_for("Relay runs: outbox")
+    running["relay"].wait_for("Relay runs: events")
     name, *words = SERVICES["relay"]["healthcheck"]["test"][1:]
     port = SERVICES["relay"]["environment"]["RELAY_PORT"]
     probe = [sys.executable, *(word.replace(f":{port}/", f":{by_hand.relay_port}/") for word in words)]
@@ -425,7 +425,14 @@ def test_the_web_server_starts_refuses_plain_http_and_stops_when_asked(by_hand, 
     assert ask(f"{by_hand.url}/livez") == (200, "ok\n")
     assert json.loads(ask(f"{by_hand.url}/readyz?verbose")[1]) == {
         "ready": True,
-        "checks": {"postgres": "ok", "migrations": "ok", "valkey": "ok", "nats": "ok", "streams": "ok"},
+        "checks": {
+            "postgres": "ok",
+            "migrations": "ok",
+            "valkey": "ok",
+            "nats": "ok",
+            "streams": "ok",
+            "partitions": "ok",
+        },
     }
     status, body = ask(f"{by_hand.url}/api/v1/me")
     assert (status, json.loads(body)["code"]) == (403, "insecure_transport")

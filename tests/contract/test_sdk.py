@@ -266,6 +266,29 @@ def test_its_watches_go_on_where_they_broke_and_say_what_is_wrong(sdk):
     assert afters == ["2", "7", "7", "8"] * 2
 
 
+def test_its_watches_recover_from_dropped_events_if_the_caller_reads_the_resources_again(sdk):
+    session = layer(sdk)
+    gone = {"code": "events_gone", "detail": "Dropped.", "oldest_seq": 8}
+    event = b'id: 8\nevent: a.b\ndata: {"seq": 8}\n\n'
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.params["after"] == "7":
+            return httpx.Response(200, content=event)
+        return httpx.Response(410, json=gone)
+
+    async def first(**options: Any) -> Any:
+        return await anext(session.watch_async(client, after=2, **options))
+
+    client = session.connect("http://x", "t", transport=httpx.MockTransport(answer))
+    gaps: list[int] = []
+    assert next(session.watch(client, after=2, on_gap=gaps.append)) == {"seq": 8}
+    assert asyncio.run(first(on_gap=gaps.append)) == {"seq": 8}
+    assert gaps == [8, 8]
+    for attempt in (lambda: next(session.watch(client, after=2)), lambda: asyncio.run(first())):
+        with pytest.raises(session.Problem, match="Dropped"):
+            attempt()
+
+
 def test_its_layer_tries_again_with_the_same_key_and_asks_for_a_new_token(sdk):
     session = layer(sdk)
     tokens = iter(["old", "new"])

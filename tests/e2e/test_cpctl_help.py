@@ -13,17 +13,20 @@ from dataclasses import fields
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import click
 import pytest
 import yaml
 from django.test import Client
+from django.utils import timezone
 
 from controlplane.access.models import Principal
 from controlplane.access.models import Session as ConsoleSession
+from controlplane.delivery.models import Delivery
 from controlplane.identity.roles import Role
 from controlplane.messaging.models import DeadLetter
+from controlplane.notifications.models import Alert
 from cpctl.errors import CpctlError
 from cpctl.exits import Exit
 from cpctl.lazy import COMMANDS, build
@@ -37,11 +40,12 @@ from tests.support.cpctl_runner import Cpctl
 from tests.support.described_server import request_example
 from tests.support.login_samples import login_files, make_logins
 from tests.support.played_agent import PlayedAgent
+from tests.support.webhook_receiver import Receiver, running_receiver
 
 # Stands for the id of a thing that only the installation knows.
 AN_ID = "019a9f5e-7c00-7000-8000-000000000031"
 # Go on until somebody ends them.
-ENDLESS = ("events watch", "agents watch", "get agents --watch")
+ENDLESS = ("events watch", "events follow", "listen", "agents watch", "get agents --watch")
 # They confirm a pending change. Here there is none, and they say so.
 NOTHING_WAITS = ("overrides confirm", "agent-configs planes approve", "agent-configs sources confirm")
 PROVIDERS = ("agents providers show", "agents providers history", "agents providers remove")
@@ -59,6 +63,8 @@ _LAST = (
     "disable",
     "logout",
     "delete-context",
+    "delete-rule",
+    "delete-channel",
 )
 _TWELVE = 12
 VM = {"service_type": "vm", "spec": {"vcpu": {"count": 2}}, "placement": {"agent": "vm-agent"}}
@@ -89,17 +95,25 @@ EXAMPLES = [(path, line, command) for path, command in ALL for line in examples(
 
 
 @pytest.fixture
-def place(live: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cpctl]:
+def receiver(settings: Any) -> Iterator[Receiver]:
+    # As the server has it.
+    settings.OUTGOING_ALLOWED_NETWORKS, settings.WEBHOOK_ALLOW_HTTP = ["127.0.0.0/8"], True
+    with running_receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def place(live: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, receiver: Receiver) -> Iterator[Cpctl]:
     """A server with what the examples name, and a folder with their files."""
     admin = token_for("admin")
-    _files(tmp_path, admin)
+    _files(tmp_path, admin, receiver.url)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CPCTL_SERVER", live.url)
     monkeypatch.setenv("CPCTL_TOKEN", admin)
     monkeypatch.setenv("CPCTL_CONFIG", str(tmp_path / "config.json"))
     monkeypatch.setenv("EDITOR", "sed -i 1s/^/#/")
     monkeypatch.delenv("VISUAL", raising=False)
-    yield Cpctl(tmp_path, live.url, admin)
+    yield Cpctl(tmp_path, live.url, admin, {"RECEIVER": receiver.url})
     for field in fields(Session):
         setattr(SESSION, field.name, field.default)
 
@@ -112,7 +126,7 @@ def test_every_command_has_an_example_that_begins_with_its_name():
 
 
 def test_every_example_of_the_help_works(place):
-    ids = make_world(Api(place.token))
+    ids = make_world(place)
     for context in ("staging", "production"):
         run(place, f"config set-context {context} --server {place.server}", None)
     lines = []
@@ -130,7 +144,7 @@ def test_every_example_of_the_help_works(place):
 
 
 def test_examples_that_go_on_until_they_are_ended(place):
-    make_world(Api(place.token))
+    make_world(place)
     endless = [shlex.split(line) for _, line, _ in EXAMPLES if line.startswith(ENDLESS)]
     started = [place.start(*arguments) for arguments in endless]
     assert len(started) >= 3
@@ -144,7 +158,7 @@ def test_examples_that_go_on_until_they_are_ended(place):
 
 
 def test_examples_of_the_whole_program_work(place):
-    make_world(Api(place.token))
+    make_world(place)
     lines = examples(app.info.help or "")
     assert len(lines) >= 5
 
@@ -156,7 +170,8 @@ def test_examples_of_the_whole_program_work(place):
 
 def run(place: Cpctl, line: str, command: click.Command | None) -> tuple[int, str]:
     """Run a line here, with what a shell would do for it; nobody is asked."""
-    words = shlex.split(line.replace("http://localhost:8000", place.server))
+    line = line.replace("http://localhost:8000", place.server)
+    words = shlex.split(line.replace("https://hooks.example.com/cp", place.environment["RECEIVER"]))
     target = None
     if ">" in words:
         words, target = words[: words.index(">")], words[-1]
@@ -185,8 +200,9 @@ def _done(answer: Any) -> Any:
     return answer.json() if answer.content else {}
 
 
-def make_world(admin: Api) -> dict[str, str]:
+def make_world(place: Cpctl) -> dict[str, str]:
     """What the examples name. Returns the ids that they leave out, by command."""
+    admin, receiver_url = Api(place.token), place.environment["RECEIVER"]
     for project in ("flytesnacks", "billing"):
         _done(admin.post("scopes/projects", {"id": project}))
     _make_history(admin)
@@ -205,6 +221,8 @@ def make_world(admin: Api) -> dict[str, str]:
     return {
         **dict.fromkeys(PROVIDERS, provider),
         **letters,
+        **_make_sink(admin, receiver_url),
+        **_make_alert(admin, receiver_url),
         **make_logins(admin, person="jane", service="flyte-eu-1"),
         "tokens revoke": token["id"],
         "sessions end": session,
@@ -212,6 +230,33 @@ def make_world(admin: Api) -> dict[str, str]:
         "agents join-tokens revoke": join["id"],
         "agent-configs grants withdraw": grant["id"],
     }
+
+
+def _make_sink(admin: Api, url: str) -> dict[str, str]:
+    """A sink, and dead deliveries for each command that wants one; their ids, by command."""
+    body = {"name": "incidents", "config": {"url": url}}
+    sink = _done(admin.post("sinks", body))
+    return {
+        f"deliveries {verb}": str(
+            Delivery.objects.create(
+                sink_id=sink["id"], seq=1, event_id=uuid4(), type="agent.ready", key="agent/1", state="dead"
+            ).id
+        )
+        for verb in ("show", "retry", "discard")
+    }
+
+
+def _make_alert(admin: Api, url: str) -> dict[str, str]:
+    """A channel, a rule and an alert; the alert's id, by command."""
+    channel = {"name": "on-call", "kind": "webhook", "config": {"url": url}}
+    channel_id = _done(admin.post("notification-channels", channel))["id"]
+    rule = {"name": "agents", "when": {"types": ["agent.unavailable"]}, "to": [channel_id]}
+    rule_id = _done(admin.post("notification-rules", rule))["id"]
+    alert = Alert.objects.create(
+        rule_id=rule_id, key_hash="1", event_type="agent.unavailable", title="A silent agent", event_seq=1,
+        first_at=timezone.now(), last_at=timezone.now(),
+    )  # fmt: skip
+    return dict.fromkeys(("notify alert", "notify acknowledge"), str(alert.id))
 
 
 def _make_sessions() -> UUID:
@@ -284,7 +329,11 @@ def _make_configurations(admin: Api) -> None:
         _done(admin.put(f"agent-configs/{team}/{name}", document))
 
 
-def _files(folder: Path, token: str) -> None:
+def _channel(name: str, url: str) -> str:
+    return yaml.safe_dump({"name": name, "kind": "webhook", "config": {"url": url}})
+
+
+def _files(folder: Path, token: str, receiver_url: str) -> None:
     """The files that the examples name."""
     billing = "kind: overrides\nproject: billing\nspec: {workflowExecutionConfig: {maxParallelism: 4}}\n"
     type_, rail = request_example("resource_types_create"), request_example("guard_rails_put")
@@ -296,6 +345,11 @@ def _files(folder: Path, token: str) -> None:
         "workflow-priority.yaml": yaml.safe_dump(type_),
         "cpu-cap.yaml": yaml.safe_dump(rail),
         ".data/admin.token": token,
+        "sink.yaml": yaml.safe_dump({"name": "incidents", "config": {"url": receiver_url}}),
+        "channel.yaml": _channel("pager", receiver_url),
+        "on-call.yaml": _channel("on-call", receiver_url),
+        "rule.yaml": yaml.safe_dump({"name": "quiet", "when": {"types": ["agent.*"]}, "to": []}),
+        "agents-rule.yaml": yaml.safe_dump({"name": "agents", "when": {"types": ["agent.*"]}, "to": []}),
         "vm.yaml": yaml.safe_dump(VM),
         "vms/vm.yaml": yaml.safe_dump(VM),
         **login_files(),

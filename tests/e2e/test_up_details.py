@@ -32,9 +32,11 @@ PAGES = [
     "docs/guides/overrides.md",
     "docs/tutorials/flytectl-to-git.md",
     "docs/guides/flyte.md",
+    "docs/guides/flyte-events.md",
     "docs/guides/agents.md",
     "docs/guides/gateways.md",
     "docs/guides/resources.md",
+    "docs/guides/webhooks.md",
     "docs/guides/cpctl.md",
     "docs/guides/teams-and-roles.md",
     "docs/guides/agent-configurations.md",
@@ -49,7 +51,13 @@ SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """One installation for all tests: who has followed one page can follow the next."""
-    running = Up(tmp_path_factory.mktemp("up") / ".data", WEB_HANG_SECONDS=str(HANG_SECONDS))
+    environment = {
+        "WEB_HANG_SECONDS": str(HANG_SECONDS),
+        "FLYTE_EVENTS": "store",
+        "WEBHOOK_ALLOW_HTTP": "true",
+        "OUTGOING_ALLOWED_NETWORKS": "127.0.0.0/8",
+    }
+    running = Up(tmp_path_factory.mktemp("up") / ".data", **environment)
     try:
         running.wait_for(READY, seconds=120)
         installed(running.data_dir.parent)

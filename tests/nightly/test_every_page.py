@@ -28,11 +28,18 @@ from tests.browser.test_login import (
     test_pages_of_failed_logins_hinder_nobody,
     visitor,
 )
+from tests.browser.test_notifications import make_alert
 from tests.browser.test_oauth import (
     test_a_person_allows_a_client_and_the_browser_returns_to_it,
     test_a_person_approves_a_device,
     test_the_pages_of_clients_hinder_nobody,
     tool,
+)
+from tests.browser.test_sinks import (
+    make_sinks,
+    receiver,
+    test_a_replay_says_how_many_events_it_sends_before_it_does,
+    test_a_sink_is_made_tested_and_mended_without_a_mouse,
 )
 
 __all__ = [
@@ -42,11 +49,14 @@ __all__ = [
     "look_around",
     "page",
     "picture",
+    "receiver",
     "test_a_mass_event_leaves_the_pages_usable",
     "test_a_person_allows_a_client_and_the_browser_returns_to_it",
     "test_a_person_approves_a_device",
     "test_a_person_logs_in_lands_where_they_wanted_and_logs_out_on_both_sides",
     "test_a_person_without_a_role_sees_whom_to_ask",
+    "test_a_replay_says_how_many_events_it_sends_before_it_does",
+    "test_a_sink_is_made_tested_and_mended_without_a_mouse",
     "test_an_administrator_tests_the_rules_of_a_provider",
     "test_every_page_about_access_hinders_nobody",
     "test_every_page_about_agents_hinders_nobody",
@@ -70,3 +80,28 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def every_way() -> bool:
     return True
+
+
+def test_every_page_of_sinks_hinders_nobody(look, jane, receiver):
+    delivery = make_sinks(jane, receiver)
+    address = f"/sinks/{delivery.sink_id}"
+    pages = {
+        "sinks": "/sinks",
+        "sink": address,
+        "deliveries": f"{address}/deliveries",
+        "delivery": f"/sinks/deliveries/{delivery.id}",
+    }
+    for name, path in pages.items():
+        look(name, path)
+
+
+def test_every_page_about_alerts_hinders_nobody(look):
+    alert = make_alert()
+    pages = {
+        "alerts": "/alerts",
+        "alert": f"/alerts/{alert.id}",
+        "alert-acknowledge": f"/alerts/{alert.id}/acknowledge",
+        "notification-channels": "/notification-channels",
+    }
+    for name, path in pages.items():
+        look(name, path)

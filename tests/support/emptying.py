@@ -24,6 +24,10 @@ DECLARE
     name regclass;
 BEGIN
     SET LOCAL session_replication_role = replica;
+    -- Rows of a partitioned table are in its partitions.
+    SELECT array_agg(coalesce(part.relid, one)) INTO tables
+      FROM unnest(tables) AS one LEFT JOIN LATERAL pg_partition_tree(one) AS part ON true
+     WHERE coalesce(part.isleaf, true);
     IF EXISTS (SELECT FROM unnest(tables) AS one WHERE pg_relation_size(one) > pg_size_bytes('{large}')) THEN
         TRUNCATE {tables};
     ELSE

@@ -11,10 +11,12 @@ from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
 from controlplane.api.scopes import ScopeRead, show_scope
 from controlplane.api.time_range import ORDERS, SinceField
 from controlplane.events.models import Event
+from controlplane.events.stream_protocol import CLOUDEVENTS, NATIVE
 from controlplane.scopes import Scope
 
 _MAX_SEQ = 2**63 - 1
 MAX_WAIT_SECONDS = 60
+FORMATS = [(name, name) for name in (NATIVE, CLOUDEVENTS)]
 
 
 class FollowQuery(Query):
@@ -53,6 +55,13 @@ class FollowQuery(Query):
     type = serializers.CharField(required=False, help_text="Filter by event type.")
     object_type = serializers.CharField(required=False, help_text="Filter by object type.")
     object_id = serializers.CharField(required=False, help_text="Filter by object id.")
+    format = serializers.ChoiceField(
+        FORMATS,
+        required=False,
+        default=NATIVE,
+        help_text="`cloudevents`: as CloudEvents 1.0, with the attributes that webhooks get. A stream has"
+        " them as `data`; other responses are `application/cloudevents-batch+json`.",
+    )
 
 
 class EventRead(serializers.Serializer[Any]):
@@ -79,6 +88,28 @@ class EventList(serializers.Serializer[Any]):
         allow_null=True,
         help_text="Value of `before` for older events. null: there are none, or the order is `asc`.",
     )
+
+
+class CloudEventRead(serializers.Serializer[Any]):
+    specversion = serializers.CharField()
+    id = serializers.UUIDField(help_text="Equal for every delivery and replay: drop duplicates by it.")
+    source = serializers.CharField()  # type: ignore[assignment]  # as `data` below
+    type = serializers.CharField(help_text="`dev.controlplane.`, the event type, and a version.")
+    subject = serializers.CharField(help_text="Type and id of the object, percent-encoded.")
+    time = serializers.DateTimeField()
+    datacontenttype = serializers.CharField()
+    dataschema = serializers.CharField(help_text="Where the JSON Schema of `data` is served.")
+    cpseq = serializers.CharField(help_text="The `seq`. To continue later, send the last one as `after`.")
+    cpactor = serializers.CharField()
+    cprequestid = serializers.CharField(required=False)
+    cpteam = serializers.CharField(required=False, help_text="Absent for objects of the platform.")
+    partitionkey = serializers.CharField(help_text="Events with one key are in order.")
+    sequence = serializers.CharField(help_text="The `seq` with 20 digits, so that texts sort as numbers.")
+    data = serializers.DictField()  # type: ignore[assignment]  # DRF removes it from the class
+
+
+class SchemaQuery(Query):
+    v = serializers.IntegerField(required=False, default=1, min_value=1, help_text="Version of the schema.")
 
 
 class EventTypeRead(serializers.Serializer[Any]):

@@ -22,7 +22,7 @@ from controlplane.api.problems import plain_response
 from controlplane.endpoints.events.feed import Feed
 from controlplane.endpoints.events.watch_header import HEADER, PROOF
 from controlplane.errors import TooManyAttempts
-from controlplane.events.stream_protocol import Watch, bookmark, watch_from
+from controlplane.events.stream_protocol import CLOUDEVENTS, Watch, bookmark, watch_from
 from controlplane.web.django_bridge import Application, Message, Receive, Send
 
 ROUTE = "/api/v1/events"
@@ -159,7 +159,7 @@ class _Watcher:
         while self._is_on() and not self._must_reauthorize():
             changed = self._feed.changed
             if self._feed.is_ahead_of(after):
-                if not self._feed.reaches_back_to(after):
+                if not self._feed.reaches_back_to(after) or self._has_cloudevents(watch, after):
                     return after
                 texts = [event.text for event in self._feed.since(after) if watch.wants(event)]
                 after = self._feed.last or after
@@ -168,6 +168,10 @@ class _Watcher:
             if not await self._wait(changed, KEEP_ALIVE_SECONDS):
                 await self._send_text(bookmark(after))
         return after
+
+    def _has_cloudevents(self, watch: Watch, after: int) -> bool:
+        """True if Django must write the next events: the feed has their native form alone."""
+        return watch.format == CLOUDEVENTS and any(map(watch.wants, self._feed.since(after)))
 
     async def _continue_from(self, after: int, *, waits: bool = True) -> _Response:
         """Have Django handle the request again from `after`, with the caller's current permissions."""

@@ -18,13 +18,24 @@ from controlplane.api.fields import Query
 from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
 from controlplane.api.time_range import ASCENDING, DESCENDING, newer_than
 from controlplane.database.instances import load_instances
-from controlplane.endpoints.events.schemas import EventList, EventTypeList, FollowQuery, show_event
+from controlplane.delivery.changes import described
+from controlplane.delivery.cloudevents import BATCH
+from controlplane.endpoints.events.cloudevents import CLOUDEVENTS_EXAMPLE, batch_response, stream_text
+from controlplane.endpoints.events.schemas import (
+    CloudEventRead,
+    EventList,
+    EventTypeList,
+    FollowQuery,
+    SchemaQuery,
+    show_event,
+)
 from controlplane.endpoints.events.watch_header import hand_over
-from controlplane.errors import EventsGone, FieldError, InvalidRequest
+from controlplane.errors import EventsGone, FieldError, InvalidRequest, UnknownEventType
 from controlplane.events import log, types
 from controlplane.events.models import Event, EventQuerySet
-from controlplane.events.stream_protocol import Watch, as_text, bookmark
+from controlplane.events.stream_protocol import CLOUDEVENTS, Watch, as_text, bookmark
 from controlplane.events.visibility import event_filter_for, readable_events
+from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 
 _EVENTS = OpenApiExample(
@@ -81,6 +92,11 @@ _TYPES = OpenApiExample(
     },
     response_only=True,
 )
+_SCHEMA = OpenApiExample(
+    "A schema",
+    value={"type": "object", "properties": {"project": {"type": "string"}}, "required": ["project"]},
+    response_only=True,
+)
 
 
 class EventCollection(Endpoint):
@@ -97,15 +113,17 @@ class EventCollection(Endpoint):
             " gets the events of one object in the order of its changes. For immediate delivery, use"
             " `wait` (long poll), or `Accept: text/event-stream` for server-sent events: `id` is the"
             " `seq`, `event` the type, `data` an event as below. To resume a stream, send"
-            " `Last-Event-ID`; a periodic `bookmark` event updates it while there are no others."
+            " `Last-Event-ID`; a periodic `bookmark` event updates it while there are no others.\n\n"
+            "With `format=cloudevents`, events are CloudEvents 1.0 with the attributes that webhooks get."
         ),
         tags=["events"],
         parameters=[FollowQuery, _LAST_EVENT_ID],
         responses={
             (200, "application/json"): EventList,
+            (200, BATCH): CloudEventRead(many=True),
             (200, "text/event-stream"): OpenApiTypes.STR,
         },
-        examples=[_EVENTS, _STREAM],
+        examples=[_EVENTS, CLOUDEVENTS_EXAMPLE, _STREAM],
     )
     def get(self, request: Request) -> HttpResponseBase:
         query = FollowQuery.parse(request)
@@ -121,13 +139,18 @@ class EventCollection(Endpoint):
             rows = rows.filter(newer_than(query["since"]))
         most = min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT)
         if not follows:
-            return Response(_newest(rows.numbered_before(query.get("before")), most, last_before))
+            older = rows.numbered_before(query.get("before"))
+            if query["format"] == CLOUDEVENTS:
+                return batch_response(load_instances(older[:most]), caller)
+            return Response(_newest(older, most, last_before))
         events = load_instances(rows.numbered_after(after)[:most])
         last = _last_returned(events, full=len(events) >= most, last_before=last_before)
         watch = Watch(last, str(caller.principal_id), event_filter, wait=query["wait"], **filters)
+        watch = replace(watch, format=query["format"])
         if streams:
-            return _stream(request, events, watch)
-        response = Response(_page(events, next_after=last, next_before=None))
+            return _stream(request, events, watch, caller)
+        is_cloud = watch.format == CLOUDEVENTS
+        response = batch_response(events, caller) if is_cloud else _listed(events, last)
         if watch.wait and not events:
             hand_over(watch, request.headers, response)
         return response
@@ -156,6 +179,10 @@ def _page(events: list[Event], *, next_after: int, next_before: int | None) -> d
     return {"items": items, "next_after": next_after, "next_before": next_before}
 
 
+def _listed(events: list[Event], next_after: int) -> HttpResponseBase:
+    return Response(_page(events, next_after=next_after, next_before=None))
+
+
 def _last_returned(events: list[Event], *, full: bool, last_before: int) -> int:
     """Return the number up to which all events are returned. last_before: the last one before the read."""
     last = events[-1].seq or 0 if events else 0
@@ -178,12 +205,31 @@ def _after(request: Request, query: dict[str, Any], last: int, *, streams: bool)
             f"Your last event is {after}, but the log ends at {last}: it was restored from an older"
             f" backup. Read the resources again, then continue after {last}."
         )
+    _check_kept(int(after), is_beginning=not last_event_id and ("after" not in query or "since" in query))
     return int(after)
 
 
-def _stream(request: Request, events: list[Event], watch: Watch) -> HttpResponseBase:
+def _check_kept(after: int, *, is_beginning: bool) -> None:
+    """Raise EventsGone if events after this number were dropped.
+
+    is_beginning: 0 means the oldest event that there is.
+    """
+    dropped = log.dropped_number()
+    if after >= dropped or (after == 0 and is_beginning):
+        return
+    raise EventsGone(
+        f"Your last event is {after}, but the oldest event that is kept is {dropped + 1}. Read the resources"
+        f" again, then continue after {dropped}.",
+        oldest_seq=dropped + 1,
+    )
+
+
+def _stream(request: Request, events: list[Event], watch: Watch, caller: Caller) -> HttpResponseBase:
     """Return the existing events. The stream continues in `streams`, or with the client's next request."""
-    text = b"".join(as_text(event.seq or 0, event.type, show_event(event)) for event in events)
+    if watch.format == CLOUDEVENTS:
+        text = stream_text(events, caller)
+    else:
+        text = b"".join(as_text(event.seq or 0, event.type, show_event(event)) for event in events)
     response = HttpResponse(text or bookmark(watch.after), content_type="text/event-stream; charset=utf-8")
     # nginx would buffer events.
     response["X-Accel-Buffering"] = "no"
@@ -206,3 +252,28 @@ class EventTypeCollection(Endpoint):
         Query.parse(request)
         items = [{"name": t.name, "meaning": t.meaning, "schema": t.schema} for t in types.registered()]
         return Response({"items": items, "next_cursor": None})
+
+
+class EventTypeSchema(Endpoint):
+    actions = {"GET": Action.SELF_READ}
+    problems = {"GET": (errors.UnknownEventType,)}
+
+    @extend_schema(
+        operation_id="event_types_schema",
+        summary="Get the schema of an event type",
+        description="The JSON Schema of the data in one version. A version never changes: `dataschema` of"
+        " CloudEvents names it.",
+        tags=["events"],
+        parameters=[SchemaQuery],
+        responses=OpenApiTypes.OBJECT,
+        examples=[_SCHEMA],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        version = SchemaQuery.parse(request)["v"]
+        event_type = types.find(name)
+        if event_type is None or version != 1:
+            raise UnknownEventType(
+                f"There is no event type {name[:80]!r} in version {version}. See GET /api/v1/event-types."
+            )
+        headers = {"Cache-Control": "private, max-age=86400, immutable"}
+        return Response(described(event_type.schema), headers=headers)

@@ -31,6 +31,9 @@ _FLYTECTL = "project: {project}\ndefaults:\n  cpu: '1'\n"
 _TYPE = {"name": "some_type", "title": "T", "meaning": "M", "schema": {"type": "object", "properties": {}}}
 _PROVIDER = {"name": "p", "endpoint": "http://x:1", "service_type": "vm", "schema_version": "v1"}
 _RESOURCE = {"service_type": "storage", "spec": {}}
+_RECEIVER = {"url": "https://127.0.0.1:9/"}
+_RULE: dict[str, Any] = {"name": "r", "when": {}, "to": []}
+_CHANNEL: dict[str, Any] = {"name": "c", "kind": "email", "config": {"to": ["a@example.com"]}}
 _ADMISSION = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u"}}
 
 
@@ -235,9 +238,59 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         lists("events?limit=200&object_type=guard_rail", SCOPE_A, SCOPE_B),
         named("events?object_type=resource&object_id={resource}", SCOPE_B, shows=True),
         named("events?object_type=principal&object_id={principal}", ACCESS, shows=True),
+        lists("events?after=0&limit=200&format=cloudevents", SCOPE_A, SCOPE_B, ACCESS, FLEET),
         Ask("events?after=0&limit=200", headers=(("Accept", "text/event-stream"),), shows=(SCOPE_B,)),
     ),
     "event_types_list": (lists("event-types"),),
+    "event_types_schema": (named("event-types/{team}/schema", TEAM_B),),
+    # Sinks, of team B
+    "sinks_list": (lists("sinks", TEAM_B),),
+    "sinks_create": (
+        named("sinks", TEAM_B, {"name": "s", "team": "{team}", "config": _RECEIVER}),
+        named("sinks", TEAM_B, {"name": "s", "config": _RECEIVER, "filter": {"teams": ["{team}"]}}),
+    ),
+    "sinks_get": (named("sinks/{sink}", TEAM_B, shows=True),),
+    "sinks_put": (named("sinks/{sink}", TEAM_B, {"name": "s", "config": _RECEIVER}, If_Match="*"),),
+    "sinks_delete": (named("sinks/{sink}", TEAM_B, If_Match="*"),),
+    "sinks_pause": (named("sinks/{sink}:pause", TEAM_B, shows=True),),
+    "sinks_resume": (named("sinks/{sink}:resume", TEAM_B, shows=True),),
+    "sinks_test": (named("sinks/{sink}:test", TEAM_B),),
+    "sinks_replay": (named("sinks/{sink}:replay", TEAM_B, {"after_seq": 0}),),
+    "sinks_rotate_secret": (named("sinks/{sink}:rotate-secret", TEAM_B, {}),),
+    "sinks_revoke_old": (named("sinks/{sink}:revoke-old", TEAM_B),),
+    "sinks_preview": (
+        Ask("sinks:preview", {"filter": {}}),
+        named("sinks:preview", TEAM_B, {"filter": {"teams": ["{team}"]}}),
+    ),
+    "sinks_deliveries": (named("sinks/{sink}/deliveries", TEAM_B, shows=True),),
+    "deliveries_get": (named("deliveries/{delivery}", TEAM_B, shows=True),),
+    "deliveries_retry": (named("deliveries/{delivery}:retry", TEAM_B, shows=True),),
+    "deliveries_discard": (named("deliveries/{delivery}:discard", TEAM_B, shows=True),),
+    # Notifications, of team B
+    "notification_rules_list": (lists("notification-rules", TEAM_B),),
+    "notification_rules_create": (
+        named("notification-rules", TEAM_B, {**_RULE, "team": "{team}"}),
+        named("notification-rules", TEAM_B, {**_RULE, "to": ["{channel}"]}),
+    ),
+    "notification_rules_preview": (
+        Ask("notification-rules:preview", _RULE),
+        named("notification-rules:preview", TEAM_B, {**_RULE, "when": {"teams": ["{team}"]}}),
+    ),
+    "notification_rules_get": (named("notification-rules/{alert_rule}", TEAM_B, shows=True),),
+    "notification_rules_put": (named("notification-rules/{alert_rule}", TEAM_B, _RULE, If_Match="*"),),
+    "notification_rules_delete": (named("notification-rules/{alert_rule}", TEAM_B, If_Match="*"),),
+    "notification_channels_list": (lists("notification-channels", TEAM_B),),
+    "notification_channels_create": (named("notification-channels", TEAM_B, {**_CHANNEL, "team": "{team}"}),),
+    "notification_channels_get": (named("notification-channels/{channel}", TEAM_B, shows=True),),
+    "notification_channels_put": (named("notification-channels/{channel}", TEAM_B, _CHANNEL, If_Match="*"),),
+    "notification_channels_delete": (named("notification-channels/{channel}", TEAM_B, If_Match="*"),),
+    "notification_channels_resume": (named("notification-channels/{channel}:resume", TEAM_B, shows=True),),
+    "notification_channels_test": (named("notification-channels/{channel}:test", TEAM_B),),
+    "alerts_list": (lists("alerts", TEAM_B), named("alerts?rule={alert_rule}", TEAM_B, shows=True)),
+    "alerts_get": (named("alerts/{alert}", TEAM_B, shows=True),),
+    "alerts_acknowledge": (named("alerts/{alert}:acknowledge", TEAM_B, shows=True),),
+    "notifications_send": (named("notifications:send", TEAM_B, {"channel": "{channel}", "subject": "s"}),),
+    "notifications_alertmanager": (Ask("notifications:alertmanager", {"alerts": []}),),
     # Dead letters, of the platform's agents
     "dead_letters_list": (lists("dead-letters", FLEET),),
     "dead_letters_get": (named("dead-letters/{letter}", FLEET, shows=True),),

@@ -13,8 +13,13 @@ from controlplane.access.login.oidc.models import Identity
 from controlplane.access.models import Principal, PrincipalKind, Session
 from controlplane.access.role_bindings import BindingTerms
 from controlplane.access.teams.teams import get_team
+from controlplane.database.clock import database_now
+from controlplane.delivery.models import Delivery, Sink, SinkProgress
+from controlplane.delivery.signing import SigningSecret, new_secret
+from controlplane.delivery.sink_secrets import set_signing_secrets
 from controlplane.identity.roles import Role
 from controlplane.messaging.models import DeadLetter
+from controlplane.notifications.models import Alert, NotificationRule
 from controlplane.scopes import Scope
 from tests.support.api_client import ACTOR, AGENT, Api
 
@@ -59,6 +64,8 @@ def make_world(admin: Api) -> World:
     _make_fleet(admin, present)
     people = _make_access(admin, present)
     _make_teams(admin, people, present)
+    _make_sink(present)
+    _make_alert(present)
     people |= _make_team_members()
     return World(_readers(admin, people), present, _absent(present))
 
@@ -181,6 +188,57 @@ def _make_teams(admin: Api, people: dict[str, Principal], present: dict[str, str
     present |= {"team": TEAM_B, "task": f"{TEAM_B}_task", "bundle": str(bundles[0]["revision"])}
 
 
+def _make_sink(present: dict[str, str]) -> None:
+    """A sink of team B with a delivery. Its address is refused, so that nothing leaves."""
+    creator = Principal.objects.get(name="vb")
+    sink = Sink.objects.create(
+        name=f"{TEAM_B}-sink",
+        kind="webhook",
+        team=get_team(TEAM_B),
+        config={"url": f"https://127.0.0.1:9/{TEAM_B}"},
+        filter={"teams": [TEAM_B]},
+        created_by=creator,
+        cursor_seq=0,
+    )
+    SinkProgress.objects.create(sink=sink)
+    set_signing_secrets(sink, [SigningSecret(new_secret())], database_now())
+    sink.save()
+    delivery = Delivery.objects.create(
+        sink=sink, seq=1, event_id=sink.id, type="agent.ready", key=f"agent/{TEAM_B}", state="dead"
+    )
+    present |= {"sink": str(sink.id), "delivery": str(delivery.id)}
+
+
+def _make_alert(present: dict[str, str]) -> None:
+    """A rule of team B with an alert and a channel."""
+    creator = Principal.objects.get(name="vb")
+    channel = Sink.objects.create(
+        name=f"{TEAM_B}-channel",
+        kind="email",
+        team=get_team(TEAM_B),
+        config={"to": [f"{TEAM_B}@example.com"]},
+        created_by=creator,
+        cursor_seq=0,
+    )
+    SinkProgress.objects.create(sink=channel)
+    rule = NotificationRule.objects.create(
+        name=f"{TEAM_B}-rule", team=get_team(TEAM_B), to=[str(channel.id)], created_by=creator
+    )
+    alert = Alert.objects.create(
+        rule=rule,
+        key_hash="x",
+        severity="info",
+        event_type="agent.unavailable",
+        event_seq=1,
+        object_type="agent",
+        object_id="1",
+        title=f"{TEAM_B} is silent",
+        first_at=database_now(),
+        last_at=database_now(),
+    )
+    present |= {"alert_rule": str(rule.id), "channel": str(channel.id), "alert": str(alert.id)}
+
+
 def _make_team_members() -> dict[str, Principal]:
     """Callers whose role is limited to the objects of team A."""
     terms = BindingTerms(owned_by=get_team(TEAM_A))
@@ -231,7 +289,7 @@ def _readers(admin: Api, people: dict[str, Principal]) -> tuple[Reader, ...]:
 def _absent(present: dict[str, str]) -> dict[str, str]:
     """Names of the same form, of nothing."""
     ids = ("agent", "letter", "provider", "token", "binding", "join", "grant", "session")
-    ids += ("trusted", "secret", "identity")
+    ids += ("trusted", "secret", "identity", "sink", "delivery", "alert_rule", "channel", "alert")
     numbers = {"version": "987654", "revision": "987654", "bundle": "987654"}
     named = {name: ABSENT for name in present if name not in (*ids, *numbers)}
     return {**named, "task": f"{ABSENT}_task", **dict.fromkeys(ids, _ABSENT_ID), **numbers}

@@ -100,7 +100,11 @@ def test_a_token_that_is_used_up_revoked_or_over_lets_nobody_in(api):
     assert Agent.objects.count() == 1
     Api(once).post("agents:join", {**AGENT, "name": "a3", "topic_name": "dcm.agent.a3"})
     # Each that is known, and not the one that nobody made; and none again within a minute.
-    audit_records = AuditRecord.objects.filter(action="join_token.refused").values_list("reason", flat=True)
+    audit_records = (
+        AuditRecord.objects.filter(action="join_token.refused")
+        .order_by("id")
+        .values_list("reason", flat=True)
+    )
     assert [
         word for reason in audit_records for word in ("used up", "revoked", "expired") if word in reason
     ] == [

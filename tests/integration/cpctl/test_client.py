@@ -144,6 +144,19 @@ def test_a_watch_goes_on_after_the_last_number_that_it_had(server, api):
     assert cursors == ["2", "7", "7"]
 
 
+def test_a_watch_goes_on_with_the_oldest_event_after_others_were_dropped_and_says_so(server, api, capsys):
+    stream = {"Content-Type": "text/event-stream"}
+    server.answers = [
+        (410, {}, b'{"code": "events_gone", "detail": "Gone.", "oldest_seq": 8}'),
+        (200, stream, b'id: 8\nevent: a.b\ndata: {"seq": 8}\n\n'),
+    ]
+
+    assert next(watch(api, {}, after=2)) == {"seq": 8}
+
+    assert [path.partition("after=")[2] for _, path, _ in server.requests] == ["2", "7"]
+    assert "Events before 8 are no longer available" in capsys.readouterr().err
+
+
 def test_a_watch_that_may_not_go_on_says_why(server, api):
     refused = (403, {}, b'{"code": "permission_denied", "detail": "Not here."}')
     server.answers = [refused, refused]

@@ -11,13 +11,14 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from psycopg import sql
-from psycopg.errors import InsufficientPrivilege
+from psycopg.errors import InsufficientPrivilege, RaiseException
 
 from controlplane.database import roles
 from controlplane.database.roles import APPLICATION, MIGRATOR, ROLES, WEB, WORKER
 from controlplane.local import Services
 
-TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
+TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
+PARTITIONS = TABLES + " AND relispartition"
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +97,7 @@ def test_the_application_reads_and_writes_the_rows_of_every_other_table(
 ) -> None:
     role = application.info.user
     rights = ("SELECT", "INSERT", "UPDATE", "DELETE")
+    partitions = {table for (table,) in application.execute(PARTITIONS).fetchall()}
     missing = {
         table: [
             right
@@ -107,10 +109,14 @@ def test_the_application_reads_and_writes_the_rows_of_every_other_table(
         for (table,) in application.execute(TABLES).fetchall()
     }
 
-    expected = {
+    assert len(partitions) >= 10
+    expected = {partition: list(rights) for partition in partitions} | {
         "access_auditrecord": ["UPDATE", "DELETE"],
         "events_event": ["UPDATE", "DELETE"],
         "django_migrations": ["INSERT", "UPDATE", "DELETE"],
+        "events_compaction": ["INSERT", "UPDATE", "DELETE"],
+        "access_auditseal": ["UPDATE", "DELETE"] if role == WORKER else ["INSERT", "UPDATE", "DELETE"],
+        "access_auditsegment": ["UPDATE", "DELETE"] if role == WORKER else ["INSERT", "UPDATE", "DELETE"],
     }
     if role == WORKER:
         expected["django_session"] = list(rights)
@@ -122,6 +128,19 @@ def test_the_application_reads_and_writes_the_rows_of_every_other_table(
 
 def test_events_can_be_numbered(application: psycopg.Connection) -> None:
     application.execute("UPDATE events_event SET seq = NULL WHERE false")
+
+
+def test_only_the_worker_makes_and_drops_partitions_and_only_by_the_functions(
+    application: psycopg.Connection,
+) -> None:
+    expected = RaiseException if application.info.user == WORKER else InsufficientPrivilege
+    for call in ("retention_drop_partition('events_event', 'events_event_default')",
+                 "retention_make_partition('events_event', '2026-01-02Z')",
+                 "retention_adopt_default('registry_agent', now(), now())"):  # fmt: skip
+        with pytest.raises(expected):
+            application.execute(f"SELECT {call}")
+    with pytest.raises(InsufficientPrivilege):
+        application.execute("SELECT retention_turn('events_event', NULL)")
 
 
 def test_the_migrator_owns_everything_that_an_older_version_had_made(migrator: psycopg.Connection) -> None:
