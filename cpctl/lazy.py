@@ -53,6 +53,8 @@ COMMANDS = {
     "agent-configs": CommandEntry(
         "agent_configs", "agent_configs", "Publish and preview agent configurations, manage their bundles."
     ),
+    "jobs": CommandEntry("jobs", "jobs", "Validate jobs, and preview what a run of a job gets."),
+    "plugins": CommandEntry("plugins", "plugins", "Validate plugin configurations and specifications."),
     "task-types": CommandEntry(
         "task_types_and_audit", "task_types", "List task types and the agents that serve them."
     ),

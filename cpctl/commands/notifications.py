@@ -70,7 +70,7 @@ def acknowledge(
 @notify.command("channels")
 def list_channels(
     *,
-    kind: Annotated[str, typer.Option(help="Filter by kind: email, slack, pagerduty, webhook.")] = "",
+    kind: Annotated[str, typer.Option(help="Filter by kind: email, slack, pagerduty, webhook, other.")] = "",
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
@@ -169,6 +169,28 @@ def resume_channel(
     change.ask(f"Resume {channel}?")
     answer = SESSION.api().post(f"{_path(channel)}:resume", query=change.query()).json()
     get.show(CHANNEL, [answer], output)
+
+
+@notify.command("rotate-secret")
+def rotate_secret(
+    channel: Channel,
+    *,
+    overlap_hours: Annotated[int, typer.Option(min=0, help="For so long, old secrets sign too.")] = 24,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Sign messages of a webhook with a new secret, and print it. It is shown once.
+
+    \b
+    cpctl notify rotate-secret on-call --overlap-hours 2
+    """
+    change = options.ChangeOptions(message, dry_run, yes)
+    change.ask(f"Sign with a new secret for {channel}?")
+    body = {"overlap_hours": overlap_hours}
+    made = SESSION.api().post(f"{_path(channel)}:rotate-secret", body, query=change.query()).json()
+    if not dry_run:
+        say(made["secret"])
 
 
 @notify.command("test")

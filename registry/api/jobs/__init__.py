@@ -1,0 +1,1 @@
+"""HTTP endpoints for jobs of schedulers."""

@@ -1,0 +1,3 @@
+module go_templates
+
+go 1.23
