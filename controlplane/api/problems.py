@@ -77,6 +77,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownClientSecret: HTTPStatus.NOT_FOUND,
     errors.Conflict: HTTPStatus.CONFLICT,
     errors.NameTaken: HTTPStatus.CONFLICT,
+    errors.DeliveryLoop: HTTPStatus.CONFLICT,
     errors.DuplicateInstance: HTTPStatus.CONFLICT,
     errors.ServiceTypeTaken: HTTPStatus.CONFLICT,
     errors.StillInUse: HTTPStatus.CONFLICT,

@@ -5,7 +5,14 @@ class DeliveryConfig(AppConfig):
     name = "controlplane.delivery"
 
     def ready(self) -> None:
-        from controlplane.delivery import event_types, kafka_sinks, nats_sinks, webhooks  # noqa: F401  (registers types and kinds)
+        from controlplane.delivery import (  # noqa: F401  (registers types and kinds)
+            event_types,
+            kafka_sinks,
+            nats_sinks,
+            pubsub_sinks,
+            sns_sinks,
+            webhooks,
+        )
         from controlplane.delivery.metrics import DeliveryCollector
         from controlplane.observability.metrics import collect_at_scrape
 

@@ -83,15 +83,21 @@ def structured(event: LoggedEvent, origin: Origin, *, key: str = "", most_bytes:
     return msgspec.json.encode({**head, "data": {"ref": origin.event_url(event)}})
 
 
-def binary(event: LoggedEvent, origin: Origin, *, prefix: str, key: str = "") -> tuple[dict[str, str], bytes]:
+def binary(
+    event: LoggedEvent, origin: Origin, *, prefix: str, key: str = "", most_bytes: int = 0
+) -> tuple[dict[str, str], bytes]:
     """Return headers and body of binary mode. prefix: of attributes, as `ce-` (HTTP, NATS) or `ce_` (Kafka).
 
-    Header values are percent-encoded as the HTTP binding demands (3.1.3.2).
+    Header values are percent-encoded as the HTTP binding demands (3.1.3.2). most_bytes: above it, the body is
+    a reference; 0: never.
     """
     head = attributes(event, origin, key=key)
     content_type = head.pop("datacontenttype")
     headers = {f"{prefix}{name}": _header_value(value) for name, value in head.items()}
-    return {"content-type": content_type, **headers}, msgspec.json.encode(event.whole_data)
+    body = msgspec.json.encode(event.whole_data)
+    if most_bytes and len(body) > most_bytes:
+        body = msgspec.json.encode({"ref": origin.event_url(event)})
+    return {"content-type": content_type, **headers}, body
 
 
 def _header_value(value: str) -> str:

@@ -84,7 +84,8 @@ def _dispatch_after(cursor: int) -> int:
 
 def _sinks_at(cursor: int) -> list[tuple[Sink, SinkFilter]]:
     rows = _followers().filter(cursor_seq=cursor)
-    locked = rows.select_for_update(no_key=True, of=("self",)).order_by("id")
+    # A sink that somebody changes at this moment catches up later; the others do not wait for it.
+    locked = rows.select_for_update(no_key=True, skip_locked=True, of=("self",)).order_by("id")
     return [(sink, filter_from(sink.filter)) for sink in locked]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.errors import FieldError, InvalidRequest
+from controlplane.errors import InvalidRequest
 from controlplane.formats.json_schema import Validator, compile_schema
 
 MAX_LENGTH = 1024
@@ -206,4 +206,4 @@ def like_pattern(pattern: str) -> Validator:
 
 
 def _error(message: str) -> InvalidRequest:
-    return InvalidRequest(message, errors=[FieldError("/filter/expression", "invalid", message)])
+    return InvalidRequest(message)

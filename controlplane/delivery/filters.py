@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from controlplane.delivery.cloudevents import Origin, attributes
 from controlplane.delivery.expressions import Expression, parse_expression
 from controlplane.delivery.logged_event import LoggedEvent
+from controlplane.errors import FieldError, InvalidRequest, InvalidScope
 from controlplane.scopes import Scope
 
 
@@ -32,9 +33,15 @@ class SinkFilter:
     def _parsed(self) -> Expression | None:
         return parse_expression(self.expression) if self.expression else None
 
-    def check(self) -> None:
-        """Raise InvalidRequest if the expression cannot be read."""
-        _ = self._parsed
+    def check(self, pointer: str = "/filter") -> None:
+        """Raise InvalidRequest if the expression cannot be read. pointer: where the filter stands."""
+        try:
+            _ = self._parsed
+        except InvalidRequest as error:
+            message = str(error)
+            raise InvalidRequest(
+                message, errors=[FieldError(f"{pointer}/expression", "invalid", message)]
+            ) from error
 
     def matches(self, event: LoggedEvent, origin: Origin) -> bool:
         return (
@@ -64,13 +71,26 @@ def is_named(event_type: str, wanted: str) -> bool:
     return event_type == wanted
 
 
-def filter_from(document: Mapping[str, Any]) -> SinkFilter:
-    """Return the filter from its JSON, as the API and the database have it."""
+def filter_from(document: Mapping[str, Any], pointer: str = "/filter") -> SinkFilter:
+    """Return the filter from its JSON, as the API and the database have it.
+
+    pointer: where the filter stands. Raises InvalidRequest for a scope that cannot be.
+    """
+    scopes = enumerate(document.get("scopes", ()))
     return SinkFilter(
         types=tuple(document.get("types", ())),
-        scopes=tuple(Scope(**scope) for scope in document.get("scopes", ())),
+        scopes=tuple(_scope(scope, f"{pointer}/scopes/{number}") for number, scope in scopes),
         teams=tuple(document.get("teams", ())),
         object_types=tuple(document.get("object_types", ())),
         labels=dict(document.get("labels", {})),
         expression=document.get("expression", ""),
     )
+
+
+def _scope(segments: Mapping[str, str], pointer: str) -> Scope:
+    try:
+        return Scope(**segments)
+    except InvalidScope as error:
+        # Scopes stand in queries elsewhere.
+        at_body = [replace(field, pointer=f"{pointer}/{field.pointer.lstrip('?')}") for field in error.errors]
+        raise InvalidRequest(str(error), errors=at_body) from error

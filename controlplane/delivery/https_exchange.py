@@ -1,4 +1,4 @@
-"""One POST to a receiver: a pinned and checked address, a limit in time as a whole, no redirects."""
+"""One request to a receiver: a pinned and checked address, a limit in time as a whole, no redirects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from controlplane.delivery.schedule import Answer, Result, result_of
 from controlplane.errors import InvalidRequest, RemoteFailed
-from controlplane.outgoing import Target, allowed_networks, check_target
+from controlplane.outgoing import EVERYWHERE, Target, allowed_networks, check_target
 
 _CONNECT_SECONDS = 5.0
 _MOST_READ = 64 * 1024
@@ -32,12 +32,23 @@ class Exchange:
     body: bytes = b""
 
 
-def exchange(url: str, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Exchange:
-    """POST and return what came of it; never raises for what a receiver does. seconds: for everything."""
+def exchange(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    seconds: float,
+    method: str = "POST",
+    any_address: bool = False,
+) -> Exchange:
+    """Make a request and return what came of it; never raises for what a receiver does.
+
+    seconds: for everything. any_address: no user chose the host, so it may have a private address.
+    """
     began = time.monotonic()
     try:
-        target = check_target(url, allowed_networks())
-        status, retry_after, content, tls = _post(target, body, headers, began + seconds)
+        target = check_target(url, EVERYWHERE if any_address else allowed_networks())
+        status, retry_after, content, tls = _request(target, method, body, headers, began + seconds)
     except InvalidRequest as error:
         return Exchange(Answer(Result.ADDRESS_REFUSED, error=str(error)))
     except RemoteFailed as error:
@@ -53,8 +64,8 @@ def exchange(url: str, body: bytes, headers: Mapping[str, str], *, seconds: floa
     return Exchange(answer, text, tls, content)
 
 
-def _post(
-    target: Target, body: bytes, headers: Mapping[str, str], deadline: float
+def _request(
+    target: Target, method: str, body: bytes, headers: Mapping[str, str], deadline: float
 ) -> tuple[int, str, bytes, str]:
     sock = socket.create_connection((target.address, target.port), min(_CONNECT_SECONDS, _left(deadline)))
     try:
@@ -64,7 +75,7 @@ def _post(
         connection = http.client.HTTPConnection(target.host, target.port)
         connection.sock = _TimedSocket(sock, deadline)
         connection.request(
-            "POST", target.path, body, {**headers, "Host": _host(target), "Connection": "close"}
+            method, target.path, body, {**headers, "Host": _host(target), "Connection": "close"}
         )
         response = connection.getresponse()
         content = response.read(_MOST_READ)
@@ -93,7 +104,7 @@ class _TimedSocket:
         return io.BufferedReader(_TimedReader(self._sock, self._deadline))
 
     def close(self) -> None:
-        """Do nothing: http.client closes it before the body is read, and `_post` closes the socket."""
+        """Do nothing: http.client closes it before the body is read, and `_request` closes the socket."""
 
 
 class _TimedReader(io.RawIOBase):

@@ -10,6 +10,7 @@ import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -47,7 +48,8 @@ EVENTS_STREAM = StreamSpec(
 )
 _SETTINGS = frozenset({"subject", "servers", "user"})
 _CREDENTIALS = frozenset({"password", "token"})
-_TIMEOUT_SECONDS, _CONNECT_SECONDS = 10.0, 2.0
+# A stream whose leader dies has another one within a few seconds; until then nothing is confirmed.
+_TIMEOUT_SECONDS, _CONNECT_SECONDS = 4.0, 2.0
 _TOKEN = re.compile(r"[^A-Za-z0-9_-]")
 _PREFIX = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _PORT = 4222
@@ -146,7 +148,7 @@ class SharedConnection:
             self._nats.wait_connected(_CONNECT_SECONDS)
             (error,) = self._nats.publish([message], timeout=_TIMEOUT_SECONDS)
             if error == NO_STREAM and self._is_own:
-                self._nats.ensure_stream(EVENTS_STREAM)
+                self._nats.ensure_stream(replace(EVENTS_STREAM, replicas=settings.NATS_REPLICAS))
                 (error,) = self._nats.publish([message], timeout=_TIMEOUT_SECONDS)
         except NatsUnavailable:
             return UNREACHABLE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -11,13 +11,14 @@ from enum import StrEnum
 STANDARD_SCHEDULE = (0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 _JITTER = 0.1
 # Between looks whether a broker is back.
-_OUTAGE_SECONDS = 5.0
+_OUTAGE_SECONDS = 2.0
 _LONGEST_WAIT = timedelta(hours=24)
 # A sink that never answers well for so long, and so often, is switched off.
 _FAILING_FOR = timedelta(days=5)
 _FAILURES = 10
 _GONE = 410
-_ASK_LATER = (429, 503)
+_TOO_MANY = 429
+_ASK_LATER = (_TOO_MANY, 503)
 
 
 class Result(StrEnum):
@@ -38,6 +39,9 @@ class Result(StrEnum):
     # The broker is away, which says nothing about the event.
     OUTAGE = "outage"
     INTERNAL = "internal"
+
+
+_AWAY = (Result.CONNECTION, Result.TIMEOUT, Result.TLS, Result.SERVER_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,13 @@ def result_of(status: int) -> Result:
     if 300 <= status < 400:
         return Result.REDIRECT
     return Result.CLIENT_ERROR if status < 500 else Result.SERVER_ERROR
+
+
+def outage_if_away(answer: Answer) -> Answer:
+    """Return a broker's answer, as an outage if it could not be reached, failed, or asked to slow down."""
+    if answer.result in _AWAY or answer.status == _TOO_MANY:
+        return replace(answer, result=Result.OUTAGE)
+    return answer
 
 
 def after_attempt(

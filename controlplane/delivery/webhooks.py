@@ -1,4 +1,4 @@
-"""Webhooks by Standard Webhooks 1.0.0: a signed CloudEvent in structured mode."""
+"""Webhooks by Standard Webhooks 1.0.0: a signed CloudEvent in structured or binary mode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from controlplane import __version__
-from controlplane.delivery.cloudevents import STRUCTURED, structured
+from controlplane.delivery.cloudevents import STRUCTURED, binary, structured
 from controlplane.delivery.flavours import Transport
 from controlplane.delivery.https_exchange import exchange
 from controlplane.delivery.kinds import Message, Sent, SinkKind, SinkSecrets, invalid_setting, register_kind
@@ -27,19 +27,23 @@ _SIGNATURE = "webhook-signature"
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A receiver's address and the secrets that sign. sends_large: whole events of any size."""
+    """A receiver's address and the secrets that sign.
+
+    sends_large: whole events of any size. is_binary: the body is the event's data, and headers have the rest.
+    """
 
     url: str
     secrets: Sequence[SigningSecret]
     sends_large: bool = False
+    is_binary: bool = False
 
     def send(self, message: Message) -> Sent:
-        body, content_type = self._content(message)
+        content_headers, body = self._content(message)
         signed = webhook_headers(
             body, message_id=str(message.event.id), signing_secrets=self.secrets, now=message.attempted_at
         )
         headers = {
-            "Content-Type": content_type,
+            **content_headers,
             "User-Agent": _USER_AGENT,
             LOOP_HEADER: message.origin.name,
             **signed,
@@ -49,12 +53,15 @@ class Webhook:
         kept_headers = {**headers, _SIGNATURE: _redacted(signed[_SIGNATURE])}
         return Sent(answered.answer, kept_headers, answered.response, answered.tls)
 
-    def _content(self, message: Message) -> tuple[bytes, str]:
+    def _content(self, message: Message) -> tuple[dict[str, str], bytes]:
+        """Return headers and body."""
         if (foreign := message.foreign(Transport.WEBHOOK)) is not None:
-            return foreign.body, foreign.headers["content-type"]
+            return {"Content-Type": foreign.headers["content-type"]}, foreign.body
+        event, here, key = message.event, message.origin, message.key
         most_bytes = 0 if self.sends_large else _LARGE_BYTES
-        body = structured(message.event, message.origin, key=message.key, most_bytes=most_bytes)
-        return body, STRUCTURED
+        if self.is_binary:
+            return binary(event, here, prefix="ce-", key=key, most_bytes=most_bytes)
+        return {"Content-Type": STRUCTURED}, structured(event, here, key=key, most_bytes=most_bytes)
 
     def close(self) -> None:
         """Do nothing: each request has a connection of its own."""
@@ -70,7 +77,7 @@ def _redacted(signatures: str) -> str:
 
 
 def _check(config: Mapping[str, Any], credentials: Mapping[str, str]) -> None:
-    for name in config.keys() - {"url", "large"}:
+    for name in config.keys() - {"url", "large", "mode"}:
         raise invalid_setting(f"/config/{name}", f"A webhook has no setting {name}.")
     for name in credentials:
         raise invalid_setting(f"/credentials/{name}", "A webhook has a signing secret and no credentials.")
@@ -88,7 +95,8 @@ def _check(config: Mapping[str, Any], credentials: Mapping[str, str]) -> None:
 
 
 def _open(config: Mapping[str, Any], secrets: SinkSecrets) -> Webhook:
-    return Webhook(config["url"], secrets.signing, config.get("large") == "whole")
+    is_binary = config.get("mode") == "binary"
+    return Webhook(config["url"], secrets.signing, config.get("large") == "whole", is_binary)
 
 
 WEBHOOK = register_kind(SinkKind("webhook", _check, _open, is_signed=True))

@@ -13,61 +13,20 @@ from controlplane.api.scopes import ScopeWrite
 from controlplane.api.time_range import SinceField
 from controlplane.delivery.expressions import MAX_LENGTH
 from controlplane.delivery.flavours import NATIVE, Flavour
-from controlplane.delivery.kafka_sinks import MECHANISMS, PROTOCOLS
 from controlplane.delivery.kinds import Sent, sink_kind_names
 from controlplane.delivery.logged_event import LoggedEvent
 from controlplane.delivery.models import Ordering, Sink, SinkState
 from controlplane.delivery.sink_terms import SinkTerms
+from controlplane.endpoints.sinks.config_schema import SinkConfigWrite
 
 KINDS = [(name, name) for name in sink_kind_names()]
 FLAVOURS = [(flavour.value, flavour.value) for flavour in Flavour]
-LARGE = [("reference", "reference"), ("whole", "whole")]
 _MOST = 100
 MOST_OVERLAP = timedelta(days=7)
 
 
 class SinkListQuery(PageQuery):
     state = serializers.ChoiceField(SinkState.choices, required=False, help_text="All states if omitted.")
-
-
-class SinkConfigWrite(StrictSerializer):
-    url = Text(
-        required=False, max_length=2000, help_text="Of a webhook: its address, which begins with https://."
-    )
-    large = serializers.ChoiceField(
-        LARGE,
-        required=False,
-        help_text="Of a webhook: how events above 20 kB are sent, as a reference (default) or whole.",
-    )
-    subject = Text(
-        required=False, max_length=200, help_text="Of nats: how subjects begin; `cp.events` by default."
-    )
-    servers = serializers.ListField(
-        child=Text(max_length=500),
-        required=False,
-        max_length=10,
-        help_text="Of nats: other servers than this installation's, such as `tls://nats.example.com:4222`.",
-    )
-    user = Text(required=False, max_length=200, help_text="Of nats at other servers, and of kafka: the user.")
-    topic = Text(required=False, max_length=249, help_text="Of kafka: where events are sent.")
-    brokers = serializers.ListField(
-        child=Text(max_length=300),
-        required=False,
-        max_length=20,
-        help_text="Of kafka: some of its brokers, such as `kafka-1.example.com:9092`.",
-    )
-    security_protocol = serializers.ChoiceField(
-        PROTOCOLS,
-        required=False,
-        help_text="Of kafka: `SASL_SSL` with a user and `PLAINTEXT` without one, if omitted.",
-    )
-    sasl_mechanism = serializers.ChoiceField(
-        MECHANISMS, required=False, help_text="Of kafka: `SCRAM-SHA-512` if omitted."
-    )
-    ca = Text(required=False, max_length=20_000, help_text="Of kafka: certificates of its authority, as PEM.")
-    create_topic = serializers.BooleanField(
-        required=False, help_text="Of kafka: whether a topic that is missing is created."
-    )
 
 
 class SinkFilterWrite(StrictSerializer):

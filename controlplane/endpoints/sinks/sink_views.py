@@ -29,7 +29,9 @@ def _get(request: Request, sink_id: UUID, action: Action = Action.SINK_WRITE) ->
 
 class SinkCollection(Endpoint):
     actions = {"GET": Action.SINK_READ, "POST": Action.SINK_WRITE}
-    problems = {"POST": (errors.NameTaken, errors.LimitReached, errors.SecretsUnavailable)}
+    problems = {
+        "POST": (errors.UnknownTeam, errors.NameTaken, errors.LimitReached, errors.SecretsUnavailable)
+    }
 
     @extend_schema(
         operation_id="sinks_list",

@@ -51,7 +51,8 @@ MakeSink = Callable[..., Sink]
 @pytest.fixture
 def make_sink(creator: Principal, receiver: Receiver) -> MakeSink:
     def make(name: str = "audit", *, secret: str = "", url: str = "", **terms: Any) -> Sink:
-        given = SinkTerms(name=name, config={"url": url or receiver.url}, **{"per_second": 1000, **terms})
+        destination = {"url": url or receiver.url}
+        given = SinkTerms(name=name, **{"config": destination, "per_second": 1000, **terms})
         actor = Actor(creator.id, creator.name)
         return create_sink(given, team=None, actor=actor, secret=secret)[0]
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from standardwebhooks.webhooks import Webhook
 
+from controlplane import outgoing
 from controlplane.delivery import claims
 from controlplane.delivery.claims import Budget, claim
 from controlplane.delivery.dispatcher import dispatch_batch
@@ -15,8 +20,11 @@ from controlplane.delivery.models import Delivery, DeliveryAttempt, Lane, Sink, 
 from controlplane.delivery.schedule import Answer, Result
 from controlplane.delivery.settling import Outcome, settle
 from controlplane.delivery.signing import new_secret
+from controlplane.delivery.sink_terms import SinkTerms
+from controlplane.delivery.sinks import change_sink
 from controlplane.delivery.stopping import pause_overflowing
 from controlplane.events.models import Event
+from controlplane.identity.actors import Actor
 from tests.integration.controlplane.delivery.conftest import dispatch_all, move
 from tests.support.webhook_receiver import Reply
 
@@ -69,6 +77,24 @@ def test_events_of_one_object_arrive_in_order_and_a_failing_object_blocks_itself
     for request in receiver.received:
         by_subject.setdefault(request.event["subject"], []).append(request.event["data"]["to"])
     assert by_subject == {"thing/good": list("01234"), "thing/fine": list("01234"), "thing/bad": ["0"]}
+
+
+def test_binary_mode_has_attributes_as_headers_and_signed_data_as_the_body(make_sink, receiver, relays):
+    secret = new_secret()
+    config = {"url": receiver.url, "mode": "binary"}
+    make_sink(secret=secret, filter={"types": ["thing.*"]}, config=config)
+    move("a/ü", to="somewhere")
+    move("a/ü", to="x" * 30_000)
+    dispatch_all()
+    relays.until_settled()
+    small, large = receiver.received
+    assert small.headers["content-type"] == "application/json"
+    assert json.loads(small.body) == {"cause": {"kind": "request"}, "to": "somewhere"}
+    assert small.headers["ce-subject"] == "thing/a%252F%25C3%25BC"
+    assert small.headers["ce-id"] == small.headers["webhook-id"]
+    assert large.body.startswith(b'{"ref":"http')
+    for request in receiver.received:
+        Webhook(secret).verify(request.body, request.headers)
 
 
 def test_a_retry_has_the_same_id_and_a_signature_of_its_own_time(make_sink, receiver, relays, settings):
@@ -273,3 +299,51 @@ def test_an_emptied_lane_and_a_new_event_do_not_miss_each_other(make_sink, recei
         dispatch_all()
         relays.until_settled()
     assert [one.event["data"]["to"] for one in receiver.received] == list("01234")
+
+
+def test_a_sink_that_is_being_changed_delays_no_other(make_sink, receiver, relays):
+    slow = make_sink("slow", filter={"types": ["thing.*"]})
+    make_sink("other", filter={"types": ["thing.*"]})
+    move("a")
+    changed, seen = threading.Event(), threading.Event()
+
+    def change() -> None:
+        with transaction.atomic():
+            Sink.objects.select_for_update().get(id=slow.id)
+            changed.set()
+            seen.wait(30)
+        connection.close()
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    changed.wait(30)
+    dispatch_all()
+    names = list(Delivery.objects.values_list("sink__name", flat=True))
+    seen.set()
+    changing.join()
+    assert names == ["other"]
+    dispatch_all()
+    assert set(Delivery.objects.values_list("sink__name", flat=True)) == {"other", "slow"}
+
+
+def lock_all_sinks() -> None:
+    """From another connection, which fails at once if somebody has a lock."""
+    with transaction.atomic():
+        list(Sink.objects.select_for_update(nowait=True))
+    connection.close()
+
+
+def test_no_lock_is_held_while_the_receiver_of_a_changed_sink_is_looked_up(make_sink, creator, monkeypatch):
+    sink = make_sink()
+    looked_up = []
+
+    def look_up(host: str, port: int) -> list[str]:
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(lock_all_sinks).result()
+        looked_up.append(host)
+        return ["127.0.0.1"]
+
+    monkeypatch.setattr(outgoing, "resolve", look_up)
+    terms = SinkTerms("audit", {"url": "http://slow.example"})
+    change_sink(sink, terms, precondition=None, actor=Actor(creator.id, creator.name))
+    assert looked_up == ["slow.example"]

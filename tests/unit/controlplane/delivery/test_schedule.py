@@ -103,4 +103,4 @@ def test_an_outage_of_a_broker_is_no_attempt_and_is_looked_at_again_soon():
         Answer(Result.OUTAGE), attempt=10, schedule=(0, 5), health=SinkHealth(NOW, 100), now=NOW, random=0.5
     )
     assert (then.counts, then.is_dead, then.disable) == (False, False, "")
-    assert then.retry_at == NOW + timedelta(seconds=5)
+    assert then.retry_at == NOW + timedelta(seconds=2)
