@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from django.db.models import QuerySet
 from controlplane.access.team_models import Team
 from controlplane.database.clock import statement_now
 from controlplane.delivery import sinks
-from controlplane.delivery.kinds import Message, Sent, channel_kind_names, kind_named
+from controlplane.delivery.kinds import Message, Sent, channel_kind_names, invalid_setting, kind_named
 from controlplane.delivery.logged_event import LoggedEvent
 from controlplane.delivery.models import Sink, SinkState
 from controlplane.delivery.origins import origin
@@ -74,7 +75,25 @@ def change_channel(
     channel: Sink, terms: ChannelTerms, *, precondition: Precondition | None, actor: Actor
 ) -> Sink:
     """Replace what people write of a channel. Raises InvalidRequest, NameTaken, VersionMismatch."""
-    return sinks.change_sink(channel, terms.as_sink(), precondition=precondition, actor=actor)
+    return sinks.change_sink(
+        channel,
+        terms.as_sink(),
+        precondition=precondition,
+        actor=actor,
+        check_stored=partial(_check_holder, terms),
+    )
+
+
+def _check_holder(terms: ChannelTerms, stored: Sink) -> None:
+    """Raise InvalidRequest if stored credentials would go to another server, whose owner could read them."""
+    kind = channel_named(stored.kind)
+    if (
+        kind is None
+        or terms.credentials is not None
+        or kind.holder(stored.config) == kind.holder(terms.config)
+    ):
+        return
+    raise invalid_setting("/credentials", "Give the credentials again: another server gets them.")
 
 
 @transaction.atomic

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from django.db.models import Count, Min, QuerySet
@@ -12,12 +13,15 @@ from controlplane.messaging.failpoints import reach
 from controlplane.notifications import windows
 from controlplane.notifications.alert_states import AlertState
 from controlplane.notifications.event_types import Step
+from controlplane.notifications.isolation import write_alone
 from controlplane.notifications.messages import close_message, facts_of_message, send_revision
 from controlplane.notifications.models import Alert, NotificationMessage
 from controlplane.notifications.rules import Rule
 from controlplane.notifications.stored_rules import rule_of
 from controlplane.notifications.windows import Pending, Plan
 
+# A message whose step failed is looked at again after it.
+_AFTER_FAILURE = timedelta(minutes=1)
 _HOUR = timedelta(hours=1)
 _RECENT = timedelta(seconds=60)
 # Messages that are revised in one step.
@@ -27,7 +31,10 @@ _BATCH = 100
 def publish_due(rules: Sequence[Rule], now: datetime) -> int:
     """Send messages about alerts that are due, escalate and revise others; return how many."""
     by_id = {rule.id: rule for rule in rules}
-    sent = sum(_publish(by_id[rule_id], pending, now) for rule_id, pending in _pending(by_id, now))
+    sent = sum(
+        write_alone(rule_id, partial(_publish, by_id[rule_id], pending, now)) or 0
+        for rule_id, pending in _pending(by_id, now)
+    )
     reach("alerts published")
     return sent + _escalate(now) + _revise(now)
 
@@ -85,23 +92,40 @@ def _escalate(now: datetime) -> int:
     due = NotificationMessage.objects.filter(escalate_at__lte=now, is_closed=False)
     messages = _locked(due.order_by("escalate_at"))
     for message in messages:
-        rule = rule_of(message.rule)
-        message.level = min(message.level + 1, len(message.channels) - 1)
-        message.escalate_at = windows.next_escalation(rule, message.level, now)
-        message.revision += 1
-        message.last_sent_at = now
-        facts = facts_of_message(message, rule.name)
-        # All channels so far: those that had it see that it was escalated.
-        send_revision(message, facts, Step.TRIGGER, rule.severity)
-        message.save()
+        if write_alone(message.rule_id, partial(_escalate_message, message, now)) is None:
+            _later(message).update(escalate_at=now + _AFTER_FAILURE)
     return len(messages)
+
+
+def _escalate_message(message: NotificationMessage, now: datetime) -> bool:
+    rule = rule_of(message.rule)
+    message.level = min(message.level + 1, len(message.channels) - 1)
+    message.escalate_at = windows.next_escalation(rule, message.level, now)
+    message.revision += 1
+    message.last_sent_at = now
+    facts = facts_of_message(message, rule.name)
+    # All channels so far: those that had it see that it was escalated.
+    send_revision(message, facts, Step.TRIGGER, rule.severity)
+    message.save()
+    return True
+
+
+def _later(message: NotificationMessage) -> QuerySet[NotificationMessage]:
+    """Return the row of a message whose step failed: put off, it does not stand before others for ever."""
+    return NotificationMessage.objects.filter(id=message.id)
 
 
 def _revise(now: datetime) -> int:
     """Send what became of alerts to the receivers of their message."""
     due = NotificationMessage.objects.filter(update_at__lte=now)
     messages = _locked(due.order_by("update_at"))
-    return sum(_revise_message(message, now) for message in messages)
+    revised = 0
+    for message in messages:
+        number = write_alone(message.rule_id, partial(_revise_message, message, now))
+        if number is None:
+            _later(message).update(update_at=now + _AFTER_FAILURE)
+        revised += number or 0
+    return revised
 
 
 def _locked(due: QuerySet[NotificationMessage]) -> list[NotificationMessage]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
 
 from controlplane.delivery.audience import Audience
+from controlplane.delivery.cloudevents import Origin
 from controlplane.delivery.logged_event import LoggedEvent
 from controlplane.delivery.origins import origin
 from controlplane.notifications import alert_states
 from controlplane.notifications.alert_states import OPEN, AlertFacts, AlertState
+from controlplane.notifications.isolation import decide_alone, each_alone
 from controlplane.notifications.messages import note_change
 from controlplane.notifications.models import Alert
 from controlplane.notifications.occurrences import DefaultTexts, Occurrence, key_hash_of, occurrence_of
@@ -27,19 +31,37 @@ def raise_alerts(
 ) -> None:
     """Apply the events to the alerts of the rules, in their order."""
     here = origin()
-    touched: list[tuple[Rule, LoggedEvent, str, bool]] = []
-    for event in events:
-        for rule in rules:
-            is_raised = rule.raises(event, here)
-            if (is_raised or rule.ended_types(event)) and audience.shows(rule.created_by, event):
-                touched.append((rule, event, key_hash_of(rule, event), is_raised))
-    if not touched:
+    touches = each_alone(
+        (rule.id, partial(_touch, rule, event, here, audience)) for event in events for rule in rules
+    )
+    if not touches:
         return
-    board = _Board((rule.id, key_hash) for rule, _, key_hash, _ in touched)
-    for rule, event, key_hash, is_raised in touched:
-        if not board.end((rule.id, key_hash), rule.ended_types(event), event) and is_raised:
-            board.put(rule, occurrence_of(rule, event, defaults))
+    board = _Board((touch.rule.id, touch.key_hash) for touch in touches)
+    for touch in touches:
+        decide_alone(touch.rule.id, partial(_apply, board, touch, defaults))
     board.save()
+
+
+class _Touch(NamedTuple):
+    """An event that raises or may end an alert of a rule."""
+
+    rule: Rule
+    event: LoggedEvent
+    key_hash: str
+    is_raised: bool
+
+
+def _touch(rule: Rule, event: LoggedEvent, here: Origin, audience: Audience) -> _Touch | None:
+    is_raised = rule.raises(event, here)
+    if (is_raised or rule.ended_types(event)) and audience.shows(rule.created_by, event):
+        return _Touch(rule, event, key_hash_of(rule, event), is_raised)
+    return None
+
+
+def _apply(board: _Board, touch: _Touch, defaults: DefaultTexts) -> None:
+    rule, event = touch.rule, touch.event
+    if not board.end((rule.id, touch.key_hash), rule.ended_types(event), event) and touch.is_raised:
+        board.put(rule, occurrence_of(rule, event, defaults))
 
 
 class _Board:

@@ -24,7 +24,7 @@ def check_rule(spec: RuleSpec) -> None:
             raise _error("/when/types", message)
     if spec.when.get("phases") and types and not any(is_named(FLYTE_WORKFLOW, name) for name in types):
         raise _error("/when/phases", f"Only events of type {FLYTE_WORKFLOW} have phases. Add it to `types`.")
-    rule_from(spec, rule_id=_NOBODY, created_by=_NOBODY).filter.check()
+    rule_from(spec, rule_id=_NOBODY, created_by=_NOBODY).filter.check("/when")
     names = data_names(types)
     check_template(spec.dedupe_key, "/dedupe_key", names)
     check_template(spec.subject, "/subject", names)

@@ -122,7 +122,7 @@ def rule_from(spec: RuleSpec, *, rule_id: UUID, created_by: UUID) -> Rule:
     return Rule(
         id=rule_id,
         name=spec.name,
-        filter=filter_from(when),
+        filter=filter_from(when, "/when"),
         channels=spec.to,
         created_by=created_by,
         phases=frozenset(spec.when.get("phases", ())),

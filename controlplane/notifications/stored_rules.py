@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from uuid import UUID
 
+from controlplane.notifications.isolation import each_alone
 from controlplane.notifications.models import NotificationRule
 from controlplane.notifications.rules import Rule, RuleSpec, rule_from
 
@@ -35,6 +37,6 @@ def rule_of(row: NotificationRule) -> Rule:
 
 
 def active_rules() -> list[Rule]:
-    """Return the rules that are switched on and have a channel."""
+    """Return the rules that are switched on and have a channel, without those that cannot be read."""
     rows = NotificationRule.objects.filter(is_active=True, created_by__isnull=False).exclude(to=[])
-    return [rule_of(row) for row in rows.order_by("id")]
+    return each_alone((row.id, partial(rule_of, row)) for row in rows.order_by("id"))

@@ -12,8 +12,10 @@ from controlplane.delivery.kinds import Sent
 from controlplane.delivery.models import Sink, SinkState
 from controlplane.notifications.channel_changes import ChannelTerms, kind_of_channel
 from controlplane.notifications.channels import channel_names
+from controlplane.notifications.channels.services import SERVICES
 
 CHANNEL_KINDS = [(name, name) for name in channel_names()]
+OTHER_SERVICES = [(name, name) for name in SERVICES]
 
 
 class ChannelConfigWrite(StrictSerializer):
@@ -25,6 +27,26 @@ class ChannelConfigWrite(StrictSerializer):
     )
     conversation = Text(required=False, max_length=80, help_text="Of Slack with a bot: such as #alerts.")
     url = Text(required=False, max_length=2000, help_text="Of a webhook: its address.")
+    service = serializers.ChoiceField(
+        OTHER_SERVICES, required=False, help_text="Of the kind other: which service."
+    )
+    host = Text(
+        required=False,
+        max_length=253,
+        help_text="Of gotify, matrix, mattermost, ntfy, rocketchat and zulip: the server, with a port if"
+        " needed. Omitted for ntfy: ntfy.sh.",
+    )
+    tls = serializers.BooleanField(
+        required=False,
+        help_text="Of services with a host: false for trials without TLS, if WEBHOOK_ALLOW_HTTP is on.",
+    )
+    room = Text(
+        required=False,
+        max_length=256,
+        help_text="Of other services: the topic, room, channel, chat or space that gets messages.",
+    )
+    user = Text(required=False, max_length=32, help_text="Of zulip: the name of the bot.")
+    region = Text(required=False, max_length=2, help_text="Of opsgenie: us, the default, or eu.")
 
 
 class NotificationChannelWrite(StrictSerializer):
@@ -35,8 +57,10 @@ class NotificationChannelWrite(StrictSerializer):
         child=Text(max_length=8192),
         required=False,
         write_only=True,
-        help_text="Slack: `webhook_url`, or `bot_token` and `signing_secret`. PagerDuty: `routing_key`. They"
-        " are sealed and never shown. Omitted in a change: they stay.",
+        help_text="Slack: `webhook_url`, or `bot_token` and `signing_secret`. PagerDuty: `routing_key`."
+        " Discord, Google Chat and Microsoft Teams: `webhook_url`. Pushover: `token` and `user_key`."
+        " Opsgenie: `api_key`. Other services: `token`. They are sealed and never shown. Omitted in a change:"
+        " they stay.",
     )
 
 

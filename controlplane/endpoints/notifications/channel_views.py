@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -14,9 +15,12 @@ from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
+from controlplane.delivery import sinks
 from controlplane.delivery.models import Sink
 from controlplane.endpoints.notifications import channel_schemas as schemas
 from controlplane.endpoints.notifications import examples
+from controlplane.endpoints.sinks.examples import ROTATE, SECRET
+from controlplane.endpoints.sinks.schemas import SecretRead, SecretRotation
 from controlplane.identity.roles import Action
 from controlplane.notifications import channel_changes
 from controlplane.notifications.channels import stored_kind
@@ -30,7 +34,9 @@ def _get(request: Request, channel_id: UUID, action: Action = Action.NOTIFICATIO
 
 class ChannelCollection(Endpoint):
     actions = {"GET": Action.NOTIFICATION_READ, "POST": Action.NOTIFICATION_WRITE}
-    problems = {"POST": (errors.NameTaken, errors.LimitReached, errors.SecretsUnavailable)}
+    problems = {
+        "POST": (errors.UnknownTeam, errors.NameTaken, errors.LimitReached, errors.SecretsUnavailable)
+    }
 
     @extend_schema(
         operation_id="notification_channels_list",
@@ -52,8 +58,9 @@ class ChannelCollection(Endpoint):
     @extend_schema(
         operation_id="notification_channels_create",
         summary="Create a notification channel",
-        description="E-mail, Slack, PagerDuty or a webhook. The response has the secret that verifies a"
-        " webhook's signatures; it is shown only once.",
+        description="E-mail, Slack, PagerDuty, a webhook, or with the kind `other` one of further services,"
+        " such as Microsoft Teams and ntfy. The response has the secret that verifies a webhook's signatures;"
+        " it is shown only once.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=schemas.NotificationChannelCreate,
@@ -164,6 +171,31 @@ class ChannelResume(Endpoint):
         actor = actor_of(request, query["change_message"])
         channel = channel_changes.resume_channel(_get(request, channel_id), actor=actor)
         return Response(schemas.show_channel(channel))
+
+
+class ChannelSecretRotation(Endpoint):
+    actions = {"POST": Action.NOTIFICATION_WRITE}
+    problems = {"POST": (errors.UnknownNotificationChannel, errors.SecretsUnavailable)}
+    # A stored answer would have the secret.
+    takes_keys = False
+
+    @extend_schema(
+        operation_id="notification_channels_rotate_secret",
+        summary="Sign with a new secret",
+        description="Of a channel of kind webhook. The old secrets sign too, until the overlap ends.",
+        tags=_TAGS,
+        parameters=[ReasonedQuery],
+        request=SecretRotation,
+        responses=SecretRead,
+        examples=[ROTATE, SECRET],
+    )
+    @mutation
+    def post(self, request: Request, channel_id: UUID) -> Response:
+        query = ReasonedQuery.parse(request)
+        overlap = timedelta(hours=parse_body(SecretRotation, request)["overlap_hours"])
+        actor = actor_of(request, query["change_message"])
+        secret = sinks.rotate_secret(_get(request, channel_id), overlap=overlap, actor=actor)
+        return Response({"secret": secret})
 
 
 class ChannelTest(Endpoint):

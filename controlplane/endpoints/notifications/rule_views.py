@@ -29,7 +29,7 @@ def _get(request: Request, rule_id: UUID, action: Action = Action.NOTIFICATION_W
 
 class RuleCollection(Endpoint):
     actions = {"GET": Action.NOTIFICATION_READ, "POST": Action.NOTIFICATION_WRITE}
-    problems = {"POST": (errors.NameTaken, errors.LimitReached)}
+    problems = {"POST": (errors.UnknownTeam, errors.NameTaken, errors.LimitReached)}
 
     @extend_schema(
         operation_id="notification_rules_list",

@@ -11,6 +11,9 @@ urlpatterns = [
     path("notification-channels", channel_views.ChannelCollection.as_view()),
     path("notification-channels/<uuid:channel_id>", channel_views.ChannelItem.as_view()),
     path("notification-channels/<uuid:channel_id>:resume", channel_views.ChannelResume.as_view()),
+    path(
+        "notification-channels/<uuid:channel_id>:rotate-secret", channel_views.ChannelSecretRotation.as_view()
+    ),
     path("notification-channels/<uuid:channel_id>:test", channel_views.ChannelTest.as_view()),
     path("alerts", alert_views.AlertCollection.as_view()),
     path("alerts/<uuid:alert_id>", alert_views.AlertItem.as_view()),

@@ -1,6 +1,6 @@
 """Channels: how messages reach people. Each is a kind of sink that gets messages alone."""
 
-from controlplane.notifications.channels import email, pagerduty, slack, webhook
+from controlplane.notifications.channels import email, other_services, pagerduty, slack, webhook
 from controlplane.notifications.channels.registry import (
     ALL_STEPS,
     Channel,
@@ -15,6 +15,7 @@ __all__ = [
     "channel_named",
     "channel_names",
     "email",
+    "other_services",
     "pagerduty",
     "slack",
     "stored_kind",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prometheus_client import Counter
@@ -26,17 +26,23 @@ def _all_steps(config: Config) -> frozenset[Step]:
     return ALL_STEPS
 
 
+def _no_holder(config: Config) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Channel:
     """A kind of channel. name: as people write it.
 
-    steps: those that its receivers get. recipients: one message goes to each.
+    steps: those that its receivers get. recipients: one message goes to each. holder: whom the settings name
+    as the receiver of credentials, or empty; another one gets none that it was not given.
     """
 
     name: str
     kind: SinkKind
     steps: Callable[[Config], frozenset[Step]] = _all_steps
     recipients: Callable[[Config], Sequence[str]] = _one_receiver
+    holder: Callable[[Config], str] = _no_holder
 
 
 _channels: dict[str, Channel] = {}
@@ -49,7 +55,7 @@ def register_channel(channel: Channel) -> Channel:
     def open_counted(config: Config, secrets: SinkSecrets) -> Sender:
         return _Counted(channel.name, kind.open(config, secrets))
 
-    register_kind(SinkKind(kind.name, kind.check, open_counted, kind.is_signed, is_channel=True))
+    register_kind(replace(kind, open=open_counted, is_channel=True))
     _channels[kind.name] = channel
     return channel
 
