@@ -9,7 +9,8 @@ from typing import Any
 from django.http import HttpRequest
 
 from controlplane.api.fields import StrictSerializer, field_errors
-from controlplane.errors import FieldError, InvalidRequest
+from controlplane.errors import FieldError, InvalidRequest, MalformedBody
+from controlplane.formats import strict_yaml
 
 _MAX_REASON = 500
 
@@ -40,6 +41,22 @@ def parse_form(serializer: type[StrictSerializer], values: Mapping[str, Any]) ->
 def parse_number(text: str) -> int | str:
     """Return a number, or the text unchanged, for the schema to reject."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else text
+
+
+def form_version(form: Mapping[str, str]) -> int:
+    """Return the version that a form began with."""
+    version = parse_number(form.get("version", ""))
+    # A form without a version was not made by the console: no object has this one.
+    return version if isinstance(version, int) else 0
+
+
+def parse_settings(text: str) -> Any:
+    """Return a document of YAML or JSON; an empty one for no text. Raises InvalidRequest."""
+    try:
+        return strict_yaml.load(text) if text.strip() else {}
+    except MalformedBody as error:
+        message = f"The settings are neither YAML nor JSON: {error.detail}"
+        raise InvalidRequest(message, errors=error.errors) from error
 
 
 def split_words(text: str) -> list[str]:

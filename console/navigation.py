@@ -14,12 +14,13 @@ from django.urls import NoReverseMatch, reverse
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section. page: name of its route. key: keyboard shortcut after `g`."""
+    """A section. page: name of its route. key: shortcut after `g`. others: lists that belong to it."""
 
     page: str
     title: str
     group: str
     key: str
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ SECTIONS = (
     Section("guards", "Fleet guards", "Fleet", "u"),
     Section("resources", "Resources", "Dispatch", "n"),
     Section("dead-letters", "Dead letters", "Dispatch", "z"),
-    Section("alerts", "Alerts", "Records", "g"),
+    Section("alerts", "Alerts", "Records", "g", ("notification-rules", "notification-channels")),
     Section("audit", "Audit log", "Records", "a"),
     Section("events", "Events", "Records", "v"),
     Section("sinks", "Event sinks", "Records", "y"),
@@ -65,7 +66,12 @@ def entries(path: str) -> Iterator[Entry]:
             url = reverse(section.page)
         except NoReverseMatch:
             continue
-        yield Entry(section, url, path == url or (url != "/" and path.startswith(f"{url}/")))
+        urls = (url, *map(reverse, section.others))
+        yield Entry(section, url, any(_is_below(path, one) for one in urls))
+
+
+def _is_below(path: str, url: str) -> bool:
+    return path == url or (url != "/" and path.startswith(f"{url}/"))
 
 
 def groups(path: str) -> list[tuple[str, list[Entry]]]:

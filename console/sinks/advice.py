@@ -28,6 +28,10 @@ _BY_REASON = {
         "The receiver answered with 410 Gone: it wants no more events.",
         "Delete the sink, or edit its URL, send a test event, and resume the sink.",
     ),
+    "topic_missing": Advice(
+        "The topic of the sink does not exist.",
+        f"Create the topic, or edit the settings. Then resume the sink. {_RESUME}",
+    ),
     "failing": Advice(
         "No delivery succeeded for 5 days.",
         f"Correct the receiver, send a test event, and resume the sink. {_RESUME}",

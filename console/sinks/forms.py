@@ -11,9 +11,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from console.cpctl_commands import cpctl, curl
-from console.forms import parse_form, parse_number, read_form
+from console.event_filters import INPUTS, filter_of
+from console.form_fields import fill
+from console.forms import form_version, parse_form, parse_number, read_form
 from console.pages import actor_of, page
-from console.sinks.form_input import EMPTY, FIELDS, body_of, filter_of, form_of
+from console.sinks.form_input import EMPTY, FIELDS, body_of, form_of
 from console.sinks.lookup import url_of, writable_sink
 from console.sinks.secrets import show_secret
 from controlplane.access.team_models import Team
@@ -80,6 +82,7 @@ def _context(
     return {
         "sink": sink,
         "form": form,
+        "filter_inputs": fill(INPUTS, form, {}),
         "kinds": [kind for kind, _ in KINDS],
         "is_webhook": (form["kind"] or WEBHOOK) == WEBHOOK,
         "orderings": Ordering.values,
@@ -108,7 +111,7 @@ def _save(request: HttpRequest, caller: Caller, sink: Sink | None, values: Mappi
     actor = actor_of(caller, values.get("reason", ""))
     if sink is not None:
         terms = terms_of(parse_form(SinkWrite, body_of(values)))
-        precondition = Precondition(frozenset({_version(values)}))
+        precondition = Precondition(frozenset({form_version(values)}))
         sinks.change_sink(sink, terms, precondition=precondition, actor=actor)
         messages.success(request, f"Changed {terms.name}.")
         return redirect(url_of(sink))
@@ -127,12 +130,6 @@ def _beginning(values: Mapping[str, str]) -> dict[str, Any]:
     """Return what only a new sink has: its team, and from where it gets events."""
     team, after = values.get("team", "").strip(), values.get("after", "").strip()
     return {**({"team": team} if team else {}), **({"after": parse_number(after)} if after else {})}
-
-
-def _version(values: Mapping[str, str]) -> int:
-    version = parse_number(values.get("version", ""))
-    # A form without a version was not made by this page: no sink has this one.
-    return version if isinstance(version, int) else 0
 
 
 def _copies(request: HttpRequest, sink: Sink | None, body: dict[str, Any]) -> dict[str, str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from console.confirmations import Change, Field, confirm_change
 from console.forms import parse_form, parse_number
@@ -22,11 +24,39 @@ from controlplane.identity.callers import Caller
 
 _REASON = Field("reason", "Reason", hint="Kept in the audit log.")
 _MOST_HOURS = int(MOST_OVERLAP.total_seconds()) // 3600
+_OVERLAP = Field(
+    "overlap_hours",
+    "Overlap (hours)",
+    "number",
+    value="24",
+    hint=f"0 to {_MOST_HOURS}. With 0, receivers that have the old secret refuse requests now.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRoutes:
+    """Routes of the object whose secret is shown: its page, and its test. noun: what it is called."""
+
+    page: str
+    test: str
+    noun: str
+    test_button: str
+
+
+SINK_ROUTES = SecretRoutes("sink", "sink-test", "sink", "Send test event")
 
 
 @page
 def rotate_secret(request: HttpRequest, caller: Caller, sink_id: UUID) -> HttpResponse:
     sink = writable_sink(caller, sink_id)
+    copies = copies_of(request, sink, "rotate-secret", body={"overlap_hours": 24})
+    return confirm_rotation(request, caller, sink, SINK_ROUTES, copies)
+
+
+def confirm_rotation(
+    request: HttpRequest, caller: Caller, sink: Sink, routes: SecretRoutes, copies: Mapping[str, str]
+) -> HttpResponse:
+    """Rotate the signing secret once confirmed, and show the new one. The caller may write to the sink."""
     change = Change(
         f"Rotate the signing secret of {sink.name}?",
         (
@@ -34,19 +64,10 @@ def rotate_secret(request: HttpRequest, caller: Caller, sink_id: UUID) -> HttpRe
             "Until then, each request has a signature by the new secret and by the old one.",
         ),
         "Rotate secret",
-        url_of(sink),
+        reverse(routes.page, args=[sink.id]),
         f"Rotated the secret of {sink.name}.",
-        (
-            Field(
-                "overlap_hours",
-                "Overlap (hours)",
-                "number",
-                value="24",
-                hint=f"0 to {_MOST_HOURS}. With 0, receivers that have the old secret refuse events now.",
-            ),
-            _REASON,
-        ),
-        copies_of(request, sink, "rotate-secret", body={"overlap_hours": 24}),
+        (_OVERLAP, _REASON),
+        copies,
     )
     created: list[str] = []
 
@@ -57,7 +78,7 @@ def rotate_secret(request: HttpRequest, caller: Caller, sink_id: UUID) -> HttpRe
         created.append(sinks.rotate_secret(sink, overlap=overlap, actor=actor))
 
     response = confirm_change(request, change, act)
-    return show_secret(request, sink, created[0]) if created else response
+    return show_secret(request, sink, created[0], routes) if created else response
 
 
 @page
@@ -83,9 +104,12 @@ def revoke_old(request: HttpRequest, caller: Caller, sink_id: UUID) -> HttpRespo
     )
 
 
-def show_secret(request: HttpRequest, sink: Sink, secret: str) -> HttpResponse:
+def show_secret(
+    request: HttpRequest, sink: Sink, secret: str, routes: SecretRoutes = SINK_ROUTES
+) -> HttpResponse:
     """Show a new secret, which no cache may keep."""
-    response = render(request, "console/sinks/secret.html", {"sink": sink, "secret": secret})
+    context = {"sink": sink, "secret": secret, "routes": routes}
+    response = render(request, "console/sinks/secret.html", context)
     response.headers["Cache-Control"] = "no-store"
     return response
 

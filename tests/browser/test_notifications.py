@@ -1,4 +1,4 @@
-"""The inbox of alerts, as people meet it; an alert that is acknowledged without a mouse."""
+"""Alerts, rules and channels without a mouse: acknowledge an alert, make a channel and a rule."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from controlplane.access.models import Principal
 from controlplane.delivery.models import Sink, SinkProgress
 from controlplane.notifications.models import Alert, NotificationRule
+from tests.browser.conftest import LookAround
 
 
 def make_alert() -> Alert:
@@ -42,3 +43,37 @@ def test_an_alert_is_acknowledged_without_a_mouse(page: Page) -> None:
     expect(page.get_by_text("Acknowledged the alert.")).to_be_visible()
     alert.refresh_from_db()
     assert alert.state == "acknowledged"
+
+
+def test_a_channel_and_a_rule_are_made_without_a_mouse(page: Page, look_around: LookAround) -> None:
+    page.goto("/notification-channels")
+    page.get_by_role("link", name="Create channel").press("Enter")
+    page.get_by_role("link", name="slack").press("Enter")
+    page.get_by_label("Name").fill("chat")
+    page.get_by_label("Bot token").fill("xoxb-1")
+    page.get_by_role("button", name="Create channel").press("Enter")
+    expect(page.get_by_text("name a conversation")).to_be_visible()
+    look_around(page, "notification-channel-error")
+    page.get_by_label("Conversation").fill("#on-call")
+    page.get_by_label("Bot token").fill("xoxb-1")
+    page.get_by_role("button", name="Create channel").press("Enter")
+    expect(page.get_by_role("button", name="Send test message")).to_be_visible()
+
+    page.goto("/notification-rules")
+    page.get_by_role("link", name="Create rule").press("Enter")
+    page.get_by_label("Name").fill("registrations")
+    page.get_by_label("Event types").fill("agent.registered")
+    page.get_by_label("Expression").fill("type =")
+    page.get_by_label("Channel 1").select_option(label="chat (slack)")
+    page.get_by_role("button", name="Preview rule").press("Enter")
+    expect(page.get_by_text("At character 7")).to_be_visible()
+    look_around(page, "notification-rule-error")
+    page.get_by_label("Expression").fill("")
+    page.get_by_role("button", name="Preview rule").press("Enter")
+    expect(page.get_by_role("heading", name="Preview: nothing is saved yet")).to_be_in_viewport()
+    look_around(page, "notification-rule-preview")
+    assert not NotificationRule.objects.filter(name="registrations").exists()
+    page.get_by_role("button", name="Create rule").press("Enter")
+    expect(page.get_by_text("Created registrations.")).to_be_visible()
+    look_around(page, "notification-rule-made")
+    assert NotificationRule.objects.get(name="registrations").when == {"types": ["agent.registered"]}

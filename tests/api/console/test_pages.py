@@ -48,6 +48,10 @@ PAGES = [
     "/agent-configs/conflicts",
     "/agent-configs/planes",
     "/agent-configs/try",
+    "/notification-rules",
+    "/notification-rules:new",
+    "/notification-channels",
+    "/notification-channels:new?kind=slack",
     "/search?q=flyte",
 ]
 

@@ -202,7 +202,8 @@ def test_a_sink_is_paused_resumed_and_deleted(browser):
         ("disabled", "failing", "5 days"),
         ("paused", "overflow", "100,000"),
         ("paused", "creator_disabled", "Activate the creator"),
-        ("disabled", "topic_missing", "topic_missing"),
+        ("disabled", "topic_missing", "does not exist"),
+        ("disabled", "unheard_of", "unheard_of"),
     ],
 )
 def test_a_stopped_sink_says_why_and_what_to_do(browser, state, reason, part):

@@ -22,7 +22,7 @@ FILTER = {
     ("kind", "config"),
     [
         ("webhook", {"url": "https://hooks.example.com/cp"}),
-        ("webhook", {"url": "https://hooks.example.com/cp", "large": "whole"}),
+        ("webhook", {"url": "https://hooks.example.com/cp", "large": "whole", "mode": "binary"}),
         ("bus", {"topic": "events", "hosts": ["a:1", "b:2"], "tls": True}),
         ("bus", {}),
     ],
