@@ -35,6 +35,7 @@ def stream_config(spec: StreamSpec) -> dict[str, Any]:
         "max_msgs_per_subject": spec.max_messages_per_subject,
         "max_bytes": spec.max_bytes,
         "duplicate_window": int(spec.duplicate_window_seconds * _NANO),
+        "num_replicas": spec.replicas,
     }
     if spec.discard == "new" and spec.max_messages_per_subject > 0:
         config["discard_new_per_subject"] = True
@@ -54,9 +55,15 @@ def unchangeable_difference(spec: StreamSpec, config: Mapping[str, Any]) -> str:
 
 def changed_config(spec: StreamSpec, config: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the configuration with the limits of the spec, or None if it has them already."""
-    # The storage of a stream cannot be changed, and makes no difference to us.
-    wanted = {**config, **stream_config(spec), "storage": config.get("storage", "file")}
+    wanted = {**config, **stream_config(spec), **_kept(spec, config)}
     return None if wanted == dict(config) else wanted
+
+
+def _kept(spec: StreamSpec, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what stays of a stream. The storage cannot be changed, and makes no difference to us."""
+    # Copies that an operator has added are not removed, which nobody would notice until a server dies.
+    replicas = max(spec.replicas, config.get("num_replicas", 1))
+    return {"storage": config.get("storage", "file"), "num_replicas": replicas}
 
 
 def stream_facts(answer: Mapping[str, Any], difference: str) -> StreamFacts:

@@ -200,12 +200,14 @@ async def connect(url: str, name: str, *, timeout: float) -> Link:
         for link in made:
             link.lost.set()
 
+    servers = url.split(",")
     try:
         client = await asyncio.wait_for(
             nats.connect(
-                url.split(","),
+                servers,
                 name=name,
-                connect_timeout=timeout,
+                # A machine that is gone does not answer at all: the others get their turn in time.
+                connect_timeout=timeout / len(servers),
                 allow_reconnect=False,
                 ping_interval=_PING_SECONDS,
                 error_cb=_ignore,

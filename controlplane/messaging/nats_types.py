@@ -107,6 +107,8 @@ class StreamSpec:
     max_messages_per_subject: int = -1
     max_bytes: int = -1
     duplicate_window_seconds: float = 120
+    # Servers of a cluster that store each message.
+    replicas: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
@@ -56,7 +56,8 @@ def provide_streams(provider: Callable[[], Iterable[StreamSpec]]) -> None:
 
 def specs() -> tuple[StreamSpec, ...]:
     """Return the streams that are needed (dispatch.md B; events-out.md 5)."""
-    return (*_of_dispatch(), *chain.from_iterable(provider() for provider in _providers))
+    needed = chain(_of_dispatch(), *(provider() for provider in _providers))
+    return tuple(replace(spec, replicas=settings.NATS_REPLICAS) for spec in needed)
 
 
 def _of_dispatch() -> tuple[StreamSpec, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -126,10 +127,20 @@ def test_requests_are_answered_by_handlers_also_after_a_restart(
     assert nats.request("greet", b"Bob", timeout=20) == b"hello Bob"
 
 
+def is_stopped(server: OwnNats) -> bool:
+    """True if the kernel has stopped every thread of the server."""
+    assert server.process is not None
+    threads = Path(f"/proc/{server.process.pid}/task").iterdir()
+    states = [(thread / "stat").read_text().rpartition(")")[2].split()[0] for thread in threads]
+    return set(states) == {"T"}
+
+
 def test_a_hanging_server_is_noticed_within_the_timeout(server: OwnNats, nats: NatsConnection) -> None:
     nats.ensure_stream(WORK)
     assert server.process is not None
     server.process.send_signal(signal.SIGSTOP)
+    # A signal takes effect a moment later, in which the server could still answer.
+    until(lambda: is_stopped(server))
     try:
         assert nats.publish([ToPublish("work.a", b"", "1")], timeout=0.3) == [NOT_CONFIRMED]
     finally:

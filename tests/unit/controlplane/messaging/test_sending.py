@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controlplane.messaging.envelope import Envelope, decode, encode, encode_with_data
-from controlplane.messaging.nats_api import delivery, read_time, stream_config, unchangeable_difference
+from controlplane.messaging.nats_api import (
+    changed_config,
+    delivery,
+    read_time,
+    stream_config,
+    unchangeable_difference,
+)
 from controlplane.messaging.nats_types import CANNOT_STORE, NO_STREAM, UNREACHABLE, StreamSpec, is_outage
 from controlplane.messaging.relay import BatchSize
 
@@ -63,6 +70,16 @@ def test_times_of_nats_are_read_to_the_microsecond() -> None:
     assert read_time("2026-11-22T17:23:13.880889123Z") == expected
     assert read_time("2026-11-22T18:23:13.880889+01:00") == expected
     assert read_time("2026-11-22T17:23:13Z") == expected.replace(microsecond=0)
+
+
+def test_streams_get_more_copies_and_never_fewer() -> None:
+    spec = StreamSpec("s", ("a",), "limits", replicas=3)
+    one_copy = {**stream_config(spec), "num_replicas": 1}
+    changed = changed_config(spec, one_copy)
+    assert changed is not None
+    assert changed["num_replicas"] == 3
+    assert changed_config(spec, stream_config(spec)) is None
+    assert changed_config(replace(spec, replicas=1), stream_config(spec)) is None
 
 
 def test_limits_are_no_difference_and_subjects_are_in_any_order() -> None:
