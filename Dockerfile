@@ -14,6 +14,7 @@ COPY controlplane/ controlplane/
 COPY overrides/ overrides/
 COPY registry/ registry/
 COPY console/ console/
+COPY plugin_store/ plugin_store/
 # The key is random, used for this one command and kept nowhere.
 RUN SECRET_KEY="$(python -c 'import secrets; print(secrets.token_urlsafe(50))')" \
     ALLOWED_HOSTS=localhost PUBLIC_URL=https://localhost DJANGO_SETTINGS_MODULE=controlplane.settings.production \

@@ -36,13 +36,17 @@ test: .venv/.dev ## Run all tests against real services (ARGS="tests/unit -x" fo
 	@exec $(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
 
 # Each lane is one file: tests that take minutes, need another product to talk to, or compare timings.
-# The lane "properties" runs every property test with many new examples.
+# The lane "properties" runs every property test with many new examples, and "generated_requests" sends each operation
+# requests that try each limit of each field.
 nightly: .venv/.dev ## Run the slow tests (LANE=two_neighbours for tests/nightly/test_two_neighbours.py only)
-ifneq ($(LANE),properties)
+ifeq ($(filter properties generated_requests,$(LANE)),)
 	$(BIN)/python -m pytest -s $(if $(LANE),tests/nightly/test_$(LANE).py,tests/nightly) $(ARGS)
 endif
 ifeq ($(or $(LANE),properties),properties)
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -m hypothesis tests/unit tests/integration $(ARGS)
+endif
+ifeq ($(or $(LANE),generated_requests),generated_requests)
+	GENERATED_EXAMPLES=20 $(BIN)/python -m pytest tests/contract/test_schemathesis.py $(ARGS)
 endif
 
 screenshots: .venv/.dev ## Take the screenshots in docs/images/ from the demo data; needs Chromium

@@ -9,6 +9,7 @@ _PACKAGES = {
     "flyte": ("flyteidl", "grpc", "grpc_health", "grpc_reflection"),
     "kubernetes": ("kubernetes",),
     "scim": ("scim2_models",),
+    "apprise": ("apprise",),
 }
 
 

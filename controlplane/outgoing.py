@@ -48,7 +48,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # Start of the interface id of addresses that tunnel IPv4 within a site (RFC 5214), for both values of one
 # bit.
 _ISATAP = (0x00005EFE, 0x02005EFE)
-_EVERYWHERE = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
+EVERYWHERE = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
 _SECONDS = 10.0
 _MAX_BYTES = 16 * 1024 * 1024
 
@@ -133,7 +133,7 @@ def fetch(
 
     any_address: the operator configured the host, so it may have a private address. seconds: for each step.
     """
-    target = check_target(url, _EVERYWHERE if any_address else allowed_networks())
+    target = check_target(url, EVERYWHERE if any_address else allowed_networks())
     status, body = _exchange(target, "GET", None, headers, _Limits(max_bytes, seconds))
     if status != http.client.OK:
         message = f"{target.host} responded with {status} for {target.path[:200]}."
@@ -151,7 +151,7 @@ def post(
     any_address: bool = False,
 ) -> tuple[int, bytes]:
     """POST to the URL and return status and body. Raises InvalidRequest, RemoteFailed, as `fetch` does."""
-    target = check_target(url, _EVERYWHERE if any_address else allowed_networks())
+    target = check_target(url, EVERYWHERE if any_address else allowed_networks())
     return _exchange(target, "POST", body, headers, _Limits(max_bytes, seconds))
 
 

@@ -44,6 +44,8 @@ api: Routes = [
     path("", include("registry.urls")),
     path("", include("registry.api.agent_configs.urls")),
     path("", include("registry.api.dispatch.urls")),
+    path("", include("registry.api.jobs.urls")),
+    path("", include("registry.api.plugins.urls")),
 ]
 
 routes: Routes = [

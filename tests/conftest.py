@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
+from schemathesis.pytest.plugin import SchemathesisFunction
 
 from controlplane.api import throttles
 from controlplane.database import roles
@@ -35,6 +37,23 @@ share_handlers()
 
 # Short enough to watch an agent fall silent in a test.
 QUICK_LIVENESS = {"HEARTBEAT_INTERVAL_SECONDS": "1", "LEASE_SECONDS": "3", "SWEEP_INTERVAL_SECONDS": "1"}
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give generated tests the names of their operations as ids.
+
+    schemathesis 4.32 and pytest 9.2 make one id for all of them, and xdist runs one test an id.
+    """
+    if isinstance(item, SchemathesisFunction) and item.id.params is None:
+        item._id = item.id.with_params(item.operation_label)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse two tests with one id, of which xdist would quietly run one."""
+    twice = [test for test, number in Counter(item.nodeid for item in items).items() if number > 1]
+    if twice:
+        raise pytest.UsageError(f"More than one test has the id {twice[0]}. Only one would run: rename it.")
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ ControlplaneError
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, UnknownTrustedIssuer, ...
-├── Conflict                NameTaken, DuplicateInstance, ServiceTypeTaken, StillInUse, ManagedElsewhere,
-│                           SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
+├── Conflict                NameTaken, DeliveryLoop, DuplicateInstance, ServiceTypeTaken, StillInUse,
+│                           ManagedElsewhere, SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
 └── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
     SecretsUnavailable, IssuerUnavailable, LoginRefused, RedirectNotAllowed, SettingIsReadOnly
 """
@@ -116,6 +116,11 @@ class Conflict(ControlplaneError):
 class NameTaken(Conflict):
     code = "name_taken"
     title = "Name already in use"
+
+
+class DeliveryLoop(Conflict):
+    code = "delivery_loop"
+    title = "Webhook comes back"
 
 
 class DuplicateInstance(Conflict):

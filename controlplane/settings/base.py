@@ -76,6 +76,7 @@ MIDDLEWARE = [
     "controlplane.observability.metrics.MetricsMiddleware",
     "controlplane.web.health.HealthMiddleware",
     "controlplane.api.transport.TransportMiddleware",
+    "controlplane.api.delivery_loops.DeliveryLoopMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "controlplane.web.content_policy.ContentPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -22,6 +22,7 @@ __all__ = [
     "CELERY_TASK_TIME_LIMIT",
     "CELERY_WORKER_HIJACK_ROOT_LOGGER",
     "CELERY_WORKER_PREFETCH_MULTIPLIER",
+    "NATS_REPLICAS",
     "NATS_URL",
     "REDIS_URL",
 ]
@@ -35,7 +36,16 @@ REDIS_URL = env.text(
 NATS_URL = env.text(
     "NATS_URL",
     default="nats://127.0.0.1:4222",
-    meaning="URL of NATS with JetStream, as nats://user:password@host:port.",
+    meaning="URL of NATS with JetStream, as nats://user:password@host:port. Separate the servers of a"
+    " cluster by commas.",
+)
+NATS_REPLICAS = env.integer(
+    "NATS_REPLICAS",
+    default=1,
+    minimum=1,
+    maximum=5,
+    meaning="Servers of a NATS cluster that store each message: 3 in a cluster of three or more, of which"
+    " one may die. Streams that have fewer copies get more; none loses copies.",
 )
 
 CACHES = {

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
+from standardwebhooks.webhooks import Webhook
 
 from controlplane.access.models import AuditRecord
 from controlplane.delivery.models import Delivery, Sink
@@ -20,7 +21,7 @@ from controlplane.notifications.models import Alert, NotificationMessage, Notifi
 from registry.agents.states import State
 from tests.integration.controlplane.notifications.conftest import report
 from tests.support.api_client import Api
-from tests.support.webhook_receiver import running_receiver
+from tests.support.webhook_receiver import Reply, running_receiver
 
 pytestmark = pytest.mark.django_db
 SLACK = {
@@ -86,7 +87,8 @@ def test_a_rule_is_created_read_replaced_and_deleted(api, channel):
         ({"subject": "{{ data.nothing }}"}, "/subject"),
         ({"body": "{{ workflow.nothing }}"}, "/body"),
         ({"subject": "{{ broken"}, "/subject"),
-        ({"when": {"expression": "type ="}}, "/filter/expression"),
+        ({"when": {"expression": "type ="}}, "/when/expression"),
+        ({"when": {"scopes": [{"workflow": "train"}]}}, "/when/scopes/0/domain"),
         ({"when": {"types": ["notification.*"]}}, "/when/types"),
         ({"when": {"types": ["agent.*"], "phases": ["FAILED"]}}, "/when/phases"),
         ({"to": ["019a9f5e-7c00-7000-8000-000000000099"]}, "/to/0"),
@@ -232,3 +234,103 @@ def test_rules_and_channels_are_limited(api, channel, monkeypatch):
         "controlplane.notifications.rule_changes._MOST_RULES", NotificationRule.objects.count()
     )
     assert make_rule(api, channel).json()["code"] == "limit_reached"
+
+
+OTHER = {
+    "name": "phones",
+    "kind": "other",
+    "config": {"service": "ntfy", "room": "on-call", "tls": False},
+    "credentials": {"token": "tk_secret0"},
+}
+
+
+@pytest.fixture
+def ntfy(settings: Any) -> Any:
+    settings.OUTGOING_ALLOWED_NETWORKS, settings.WEBHOOK_ALLOW_HTTP = ["127.0.0.0/8"], True
+    with running_receiver() as receiver:
+        host = receiver.url.removeprefix("http://").removesuffix("/hook")
+        yield receiver, {**OTHER, "config": {**OTHER["config"], "host": host}}
+
+
+def test_another_service_is_created_and_tested_without_showing_its_credentials(api, ntfy, caplog):
+    receiver, body = ntfy
+    caplog.set_level(1)
+    created = api.post("notification-channels", body)
+    assert created.status_code == 201, created.json()
+    channel = created.json()
+    assert (channel["kind"], channel["config"], channel["secret"]) == ("other", body["config"], "")
+    (result,) = api.post(f"notification-channels/{channel['id']}:test").json()["results"]
+    assert (result["result"], result["status"], result["error"]) == ("delivered", 200, "")
+    (request,) = receiver.received
+    assert (request.path, request.headers["authorization"]) == ("/", "Bearer tk_secret0")
+    assert json.loads(request.body)["topic"] == "on-call"
+    receiver.reply = lambda request: Reply(401, body=b"tk_secret0 is unknown")
+    (result,) = api.post(f"notification-channels/{channel['id']}:test").json()["results"]
+    assert (result["result"], result["error"]) == ("client_error", "The receiver answered with 401.")
+    assert "secret0" not in caplog.text + str([channel, *AuditRecord.objects.values()])
+
+
+def test_credentials_do_not_follow_a_change_of_the_server(api, ntfy):
+    """Who may change a channel could read them at a server of their own."""
+    _, body = ntfy
+    created = api.post("notification-channels", body)
+    path = f"notification-channels/{created.json()['id']}"
+    kept = {"name": "phones", "kind": "other", "config": {**body["config"], "room": "other-topic"}}
+    changed = api.put(path, kept, If_Match=created["ETag"])
+    assert changed.status_code == 200, changed.json()
+    for moved in ({"host": "127.0.0.1:9"}, {"service": "gotify"}, {"tls": True}):
+        refused = api.put(path, {**kept, "config": {**kept["config"], **moved}}, If_Match=changed["ETag"])
+        assert [error["pointer"] for error in refused.json()["errors"]] == ["/credentials"]
+    given = {**kept, "config": {**kept["config"], "host": "127.0.0.1:9"}, "credentials": {"token": "tk_new"}}
+    assert api.put(path, given, If_Match=changed["ETag"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer"),
+    [
+        ({"config": {"service": "pigeon"}}, "/config/service"),
+        ({"config": {}}, "/config/service"),
+        ({"config": {"service": "ntfy"}}, "/config/room"),
+        ({"config": {"service": "ntfy", "room": "a/b"}}, "/config/room"),
+        ({"config": {"service": "ntfy", "room": "a", "user": "b"}}, "/config/user"),
+        ({"config": {"service": "ntfy", "room": "a", "host": "10.0.0.1"}}, "/config/host"),
+        ({"config": {"service": "ntfy", "room": "a", "host": "host/?to=x"}}, "/config/host"),
+        ({"config": {"service": "ntfy", "room": "a", "host": "user@host"}}, "/config/host"),
+        ({"config": {"service": "ntfy", "room": "a", "host": "127.0.0.1", "tls": False}}, "/config/tls"),
+        ({"credentials": {"token": "tk_secret0 "}}, "/credentials/token"),
+        ({"credentials": {"token": "tk_secret0?to=x"}}, "/credentials/token"),
+        ({"credentials": {"password": "secret0"}}, "/credentials/password"),
+        (
+            {"config": {"service": "discord"}, "credentials": {"webhook_url": "ntfy://secret0"}},
+            "/credentials/webhook_url",
+        ),
+    ],
+)
+def test_another_service_that_cannot_work_is_refused(api, settings, change, pointer):
+    settings.WEBHOOK_ALLOW_HTTP = False
+    body = {**OTHER, "config": {"service": "ntfy", "room": "on-call", "host": "203.0.113.7"}, **change}
+    settings.OUTGOING_ALLOWED_NETWORKS = ["203.0.113.0/24"]
+    refused = api.post("notification-channels", body)
+    assert refused.status_code == 400, refused.json()
+    assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
+    assert "secret0" not in str(refused.json())
+
+
+def test_a_webhook_signs_with_its_old_secret_until_the_overlap_ends(api, settings):
+    settings.WEBHOOK_ALLOW_HTTP = True
+    settings.OUTGOING_ALLOWED_NETWORKS = ["127.0.0.0/8"]
+    with running_receiver() as receiver:
+        body = {"name": "bot", "kind": "webhook", "config": {"url": receiver.url}}
+        made = api.post("notification-channels", body).json()
+        path = f"notification-channels/{made['id']}"
+        new = api.post(f"{path}:rotate-secret", {"overlap_hours": 1}).json()["secret"]
+        api.post(f"{path}:test")
+    (request,) = receiver.received
+    assert new != made["secret"]
+    for secret in (made["secret"], new):
+        Webhook(secret).verify(request.body, request.headers)
+
+
+def test_a_channel_that_signs_nothing_has_no_secret_to_rotate(api, channel):
+    answer = api.post(f"notification-channels/{channel}:rotate-secret", {"overlap_hours": 1})
+    assert answer.status_code == 409

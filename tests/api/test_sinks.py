@@ -17,6 +17,7 @@ from tests.support.webhook_receiver import Receiver, Reply, running_receiver
 
 pytestmark = pytest.mark.django_db
 URL = "https://203.0.113.7/hook"
+OWN_NAME = "//localhost:8000/controlplane"
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +76,7 @@ def test_a_sink_is_created_read_replaced_and_deleted(api):
         ({"config": {"url": "https://10.0.0.1/"}}, "/config/url", "private address"),
         ({"config": {"url": "https://user:pw@203.0.113.7/"}}, "/config/url", "user name"),
         ({"filter": {"expression": "type ="}}, "/filter/expression", "At character 7"),
+        ({"filter": {"scopes": [{"project": "shop", "workflow": "w"}]}}, "/filter/scopes/0/domain", "domain"),
         ({"filter": {"typos": []}}, "/filter/typos", ""),
         ({"ordering": "random"}, "/ordering", ""),
         ({"flavour": "flyte-v3"}, "/flavour", ""),
@@ -206,3 +208,25 @@ def test_what_a_caller_may_not_read_does_not_exist(api):
     assert viewer.get(f"sinks/{sink['id']}").status_code == 403
     with transaction.atomic():
         assert Api(token_for("operator")).get(f"sinks/{sink['id']}").status_code == 200
+
+
+@pytest.mark.parametrize("passed", [OWN_NAME, f"//other.example/controlplane, {OWN_NAME}", "//a,//b,//c,//d"])
+def test_a_change_that_a_webhook_of_ours_has_caused_is_refused(api, passed):
+    refused = api.post("teams", {"slug": "shop"}, X_Controlplane_Loop=passed)
+    assert (refused.status_code, refused.json()["code"]) == (409, "delivery_loop")
+    assert "X-Controlplane-Loop" in refused.json()["detail"]
+    assert not Event.objects.exists()
+    assert api.get("teams", X_Controlplane_Loop=passed).status_code == 200
+
+
+def test_a_change_after_another_control_plane_is_made(api):
+    name = "//other.example/controlplane"
+    response = api.post("teams", {"slug": "shop"}, X_Controlplane_Loop=name)
+    assert response.status_code == 201, response.json()
+
+
+def test_webhooks_name_where_they_come_from(api, receiver):
+    sink = create(api, config={"url": receiver.url}).json()
+    api.post(f"sinks/{sink['id']}:test")
+    (request,) = receiver.received
+    assert request.headers["x-controlplane-loop"] == OWN_NAME

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "CONTRIBUTING.md"
-PACKAGES = ("controlplane", "overrides", "registry", "console", "cpctl")
+PACKAGES = ("controlplane", "overrides", "registry", "console", "cpctl", "plugin_store")
 BEGIN, END = "<!-- packages: written by `make packages` -->\n", "<!-- end of packages -->\n"
 
 

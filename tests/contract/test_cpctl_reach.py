@@ -75,6 +75,7 @@ notify create-channel -f channel.yaml -y
 notify set-channel {ID} -f channel.yaml -y
 notify delete-channel {ID} -y
 notify resume-channel {ID} -y
+notify rotate-secret {ID} --overlap-hours 2 -y
 notify test {ID}
 notify send {ID} --subject done --text fine --severity info --key training --resolved
 notify rules
@@ -164,6 +165,10 @@ dead-letters discard {ID} -m Old --yes
 agent-configs list --team acme --source api --invalid
 agent-configs get acme/sensors
 agent-configs validate acme/sensors -f config.yaml
+jobs validate job.yaml
+jobs preview job.yaml --scheduled-at 2026-11-23T02:00:00Z --set DATASET=warehouse --secret DB_PASSWORD
+plugins validate plugin_config.yaml
+plugins validate optimus-plugin-bq2bq.yaml
 agent-configs preview acme/sensors -f config.yaml
 agent-configs publish acme/sensors -f config.yaml --yes
 agent-configs delete acme/sensors --yes
@@ -324,6 +329,9 @@ def write_files(folder: Path) -> None:
     (folder / "document.yaml").write_text(DOCUMENT)
     (folder / "flytectl.yaml").write_text("project: shop\ndomain: production\n")
     (folder / "config.yaml").write_text("plugins: {}\n")
+    (folder / "plugin_config.yaml").write_text("plugins: {}\n")
+    (folder / "job.yaml").write_text("name: a\n")
+    (folder / "optimus-plugin-bq2bq.yaml").write_text("name: bq2bq\n")
     (folder / "workload.token").write_text("secret\n")
     (folder / "claims.yaml").write_text("sub: '1'\n")
     issuer = example(OPERATIONS["trusted_issuers_get"][2]["responses"]["200"], JSON)

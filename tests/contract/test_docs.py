@@ -16,13 +16,13 @@ from controlplane.identity.roles import ALLOWED, FOR_EVERYONE, INSTALLATION_WIDE
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-CODE = ("controlplane", "overrides", "registry")
+CODE = ("controlplane", "overrides", "plugin_store", "registry")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 # A path in the repository, as prose writes it. Generated folders exist only after `make sdk`.
 PATH = re.compile(
-    r"`((?:controlplane|overrides|registry|console|cpctl|tests|deploy|examples|changes)/[\w./-]+)`"
+    r"`((?:controlplane|overrides|registry|console|cpctl|plugin_store|tests|deploy|examples|changes)/[\w./-]+)`"
 )
 
 

@@ -50,6 +50,7 @@ CODES = {
     "duplicate_instance",
     "idempotency_key_in_flight",
     "idempotency_key_reused",
+    "delivery_loop",
     "insecure_transport",
     "invalid_attributes",
     "invalid_cursor",

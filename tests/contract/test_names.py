@@ -42,7 +42,9 @@ def names(tree: ast.AST) -> Iterator[str]:
                 yield name
 
 
-@pytest.mark.parametrize("package", ["controlplane", "overrides", "registry", "console", "cpctl"])
+@pytest.mark.parametrize(
+    "package", ["controlplane", "overrides", "registry", "console", "cpctl", "plugin_store"]
+)
 def test_names_say_what_they_hold(package: str) -> None:
     every = [
         (path, name) for path in (ROOT / package).rglob("*.py") for name in names(ast.parse(path.read_text()))

@@ -40,7 +40,7 @@ PHRASES = {
     r"\b(said goodbye|sent away)\b": "-> deregistered, retired",
 }
 PATTERN = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES), re.IGNORECASE)
-CODE = ("console", "controlplane", "cpctl", "overrides", "registry", "sdk")
+CODE = ("console", "controlplane", "cpctl", "overrides", "plugin_store", "registry", "sdk")
 TRACKED = subprocess.run(
     ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
 ).stdout.splitlines()

@@ -34,6 +34,8 @@ from cpctl.main import app
 from cpctl.session import SESSION, Session
 from registry.agents.models import Agent
 from registry.agents.states import State
+from registry.api.jobs.examples import JOB
+from registry.api.plugins import examples as plugin_examples
 from tests.api.registry.agent_configs.test_agent_configs import text
 from tests.support.api_client import AGENT, Api, logged_in, token_for
 from tests.support.cpctl_runner import Cpctl
@@ -350,6 +352,10 @@ def _files(folder: Path, token: str, receiver_url: str) -> None:
         "on-call.yaml": _channel("on-call", receiver_url),
         "rule.yaml": yaml.safe_dump({"name": "quiet", "when": {"types": ["agent.*"]}, "to": []}),
         "agents-rule.yaml": yaml.safe_dump({"name": "agents", "when": {"types": ["agent.*"]}, "to": []}),
+        "job.yaml": JOB,
+        "plugin_config.yaml": plugin_examples.CONFIG,
+        "optimus-plugin-bq2bq.yaml": plugin_examples.SPEC,
+        "optimus-plugin-transporter.yaml": plugin_examples.SPEC.replace("bq2bq", "transporter"),
         "vm.yaml": yaml.safe_dump(VM),
         "vms/vm.yaml": yaml.safe_dump(VM),
         **login_files(),

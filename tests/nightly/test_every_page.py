@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
+from controlplane.delivery.models import Sink
+from controlplane.notifications.channels import channel_names
 from tests.browser.conftest import jane, look, look_around, page, running_browser
 from tests.browser.test_access import test_every_page_about_access_hinders_nobody
 from tests.browser.test_dashboard import test_a_mass_event_leaves_the_pages_usable
@@ -28,7 +30,10 @@ from tests.browser.test_login import (
     test_pages_of_failed_logins_hinder_nobody,
     visitor,
 )
-from tests.browser.test_notifications import make_alert
+from tests.browser.test_notifications import (
+    make_alert,
+    test_a_channel_and_a_rule_are_made_without_a_mouse,
+)
 from tests.browser.test_oauth import (
     test_a_person_allows_a_client_and_the_browser_returns_to_it,
     test_a_person_approves_a_device,
@@ -50,6 +55,7 @@ __all__ = [
     "page",
     "picture",
     "receiver",
+    "test_a_channel_and_a_rule_are_made_without_a_mouse",
     "test_a_mass_event_leaves_the_pages_usable",
     "test_a_person_allows_a_client_and_the_browser_returns_to_it",
     "test_a_person_approves_a_device",
@@ -95,13 +101,24 @@ def test_every_page_of_sinks_hinders_nobody(look, jane, receiver):
         look(name, path)
 
 
-def test_every_page_about_alerts_hinders_nobody(look):
+def test_every_page_about_notifications_hinders_nobody(look):
     alert = make_alert()
+    rule, channel = f"/notification-rules/{alert.rule_id}", "/notification-channels"
+    made = f"{channel}/{Sink.objects.get(name='on call').id}"
     pages = {
         "alerts": "/alerts",
         "alert": f"/alerts/{alert.id}",
         "alert-acknowledge": f"/alerts/{alert.id}/acknowledge",
-        "notification-channels": "/notification-channels",
+        "notification-rules": "/notification-rules",
+        "notification-rule": rule,
+        "notification-rule-edit": f"{rule}/edit",
+        "notification-rule-delete": f"{rule}/delete",
+        "notification-channels": channel,
+        "notification-channel": made,
+        "notification-channel-edit": f"{made}/edit",
+        "notification-channel-test": f"{made}/test",
+        "notification-channel-delete": f"{made}/delete",
     }
+    pages |= {f"notification-channel-{kind}": f"{channel}:new?kind={kind}" for kind in channel_names()}
     for name, path in pages.items():
         look(name, path)

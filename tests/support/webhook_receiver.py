@@ -66,7 +66,7 @@ def running_receiver() -> Iterator[Receiver]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            length = int(self.headers["Content-Length"])
+            length = int(self.headers["Content-Length"] or 0)
             body = self.rfile.read(length)
             if len(body) < length:
                 # Of a sender that was killed meanwhile.
@@ -75,6 +75,8 @@ def running_receiver() -> Iterator[Receiver]:
             request = Received(self.path, headers, body, time.time())
             receiver.received.append(request)
             self._answer(receiver.reply(request))
+
+        do_GET = do_PUT = do_POST
 
         def _answer(self, reply: Reply) -> None:
             receiver.stop.wait(reply.hang)

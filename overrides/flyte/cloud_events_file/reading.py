@@ -103,7 +103,8 @@ def _types(publisher: Section, *, is_filtered: bool) -> tuple[str, ...]:
 
 def _sns(section: Section, topic: str) -> _Target:
     aws = section.section("aws")
-    config = {"topic_arn": topic, "region": aws.text("region")}
+    region = aws.text("region")
+    config = {"topic_arn": topic, **({"region": region} if region else {})}
     aws.warn_of_unknown_keys()
     return _Target("sns", config)
 

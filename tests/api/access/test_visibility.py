@@ -22,12 +22,19 @@ METHODS = {operation["operationId"]: method for method, operation in operations(
 POSTED_QUESTIONS = {"me_can_i", "overrides_effective_batch", "agent_configs_admit"}
 POSTED_QUESTIONS |= {"identity_providers_test", "trusted_issuers_test", "placements_explain"}
 POSTED_QUESTIONS |= {"sinks_preview", "notification_rules_preview"}
+POSTED_QUESTIONS |= {"plugin_config_validate", "plugin_specs_validate", "jobs_validate", "jobs_preview"}
 PAGES = (
     "/sinks",
     *("/", "/overrides?project=zqscope", "/resource-types", "/search?q=zq", "/audit", "/events"),
     *("/agents", "/environments", "/fleet-guards", "/task-types", f"/task-types/{CONTESTED}"),
     *("/agent-configs", "/agent-configs/conflicts", "/agent-configs/planes"),
-    *("/resources", "/resources:new", "/dead-letters?state=", "/alerts?state=", "/notification-channels"),
+    *("/resources", "/resources:new", "/dead-letters?state=", "/alerts?state="),
+    *(
+        "/notification-channels",
+        "/notification-channels:new",
+        "/notification-rules",
+        "/notification-rules:new",
+    ),
     *("/tokens", "/role-bindings", "/join-tokens"),
 )
 # These differ from one request to the next, and tell nothing of what was asked for.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from registry.api.jobs.examples import JOB
 from tests.api.access.visibility_world import (
     ACCESS,
     CONTESTED,
@@ -285,6 +286,9 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "notification_channels_put": (named("notification-channels/{channel}", TEAM_B, _CHANNEL, If_Match="*"),),
     "notification_channels_delete": (named("notification-channels/{channel}", TEAM_B, If_Match="*"),),
     "notification_channels_resume": (named("notification-channels/{channel}:resume", TEAM_B, shows=True),),
+    "notification_channels_rotate_secret": (
+        named("notification-channels/{channel}:rotate-secret", TEAM_B, {"overlap_hours": 1}),
+    ),
     "notification_channels_test": (named("notification-channels/{channel}:test", TEAM_B),),
     "alerts_list": (lists("alerts", TEAM_B), named("alerts?rule={alert_rule}", TEAM_B, shows=True)),
     "alerts_get": (named("alerts/{alert}", TEAM_B, shows=True),),
@@ -394,6 +398,10 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "projects_patch": (named("scopes/projects/{project}", SCOPE_B, {"name": "x"}, shows=True),),
     # Access
     "me_get": (lists("me"),),
+    "jobs_validate": (Ask("jobs:validate", {"text": JOB}),),
+    "jobs_preview": (Ask("jobs:preview", {"text": JOB, "scheduled_at": "2026-11-23T02:00:00Z"}),),
+    "plugin_config_validate": (Ask("plugin-config:validate", {"text": "plugins: {}"}),),
+    "plugin_specs_validate": (Ask("plugin-specs:validate", {"text": "name: x"}),),
     "me_can_i": (
         named("me:can-i", SCOPE_B, {"action": "override.read", "scope": {"project": "{project}"}}),
         named("me:can-i", GROUP, {"action": "agent.write", "team": "{group}"}),

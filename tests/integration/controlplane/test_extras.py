@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # As if the packages were not installed: importing such a name fails, and no search finds it.
 WITHOUT_EXTRAS = """
 import os, sys
-extras = ("flyteidl", "google", "grpc", "grpc_health", "grpc_reflection", "kubernetes", "uvloop")
+extras = ("flyteidl", "google", "grpc", "grpc_health", "grpc_reflection", "kubernetes", "uvloop", "apprise")
 sys.modules.update(dict.fromkeys(extras))
 import controlplane.asgi
 from django.conf import settings

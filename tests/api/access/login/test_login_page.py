@@ -145,7 +145,7 @@ def test_logins_and_failures_are_recorded_without_passwords(db):
     Client().post("/login", {"username": "a mistyped secret", "password": ""})
     Client().post("/login", {"username": "another mistyped secret", "password": "x"})
 
-    failures = list(Event.objects.filter(type="login.failed").order_by("id"))
+    failures = list(Event.objects.filter(type="login.failed").order_by("position"))
     assert [failure.data["name"] for failure in failures] == ["jane", "", ""]
     (success,) = AuditRecord.objects.filter(action="login.succeeded")
     assert success.object_id == "jane"

@@ -40,6 +40,21 @@ cloudEvents:
 """
 
 
+TOPIC = "arn:aws:sns:us-east-2:123456:123-my-topic"
+TOPICS = f"""
+cloudEvents:
+  enable: true
+  type: aws
+  eventsPublisher: {{eventTypes: [all], topicName: "{TOPIC}"}}
+  aws: {{region: us-east-2}}
+externalEvents:
+  enable: true
+  type: gcp
+  eventsPublisher: {{eventTypes: [all], topicName: my-topic}}
+  gcp: {{projectId: my-project-id}}
+"""
+
+
 @pytest.fixture(autouse=True)
 def _brokers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kinds that take every setting: which of them are installed is not the matter here."""
@@ -65,6 +80,24 @@ def test_a_file_makes_its_sinks_once():
 
     assert made(NATS) == [("flyte-cloud-events", "kept")]
     assert Sink.objects.get().version == sink.version
+
+
+def test_topics_of_clouds_become_sinks_of_their_kinds():
+    assert {action for _, action in made(TOPICS)} == {"created"}
+    found = {sink.kind: (sink.flavour, sink.config) for sink in Sink.objects.all()}
+    assert found == {
+        "sns": ("flyte-v1", {"topic_arn": TOPIC, "region": "us-east-2"}),
+        "pubsub": ("flyte-external", {"project": "my-project-id", "topic": "my-topic"}),
+    }
+    assert {action for _, action in made(TOPICS)} == {"kept"}
+
+
+def test_a_topic_of_another_region_or_without_a_project_is_named_and_not_made():
+    wrong = TOPICS.replace("region: us-east-2", "region: eu-west-1").replace("projectId: my-project-id", "")
+    reasons = {result.name: result.reason for result in apply(read(wrong, "f"))}
+    assert reasons["flyte-cloud-events"].startswith("The topic is in us-east-2.")
+    assert reasons["flyte-external-events"] == "A sink of kind pubsub needs project."
+    assert not Sink.objects.exists()
 
 
 def test_what_changes_in_the_file_changes_the_sink():

@@ -148,7 +148,7 @@ def test_audit_and_events_name_the_steps_and_never_the_spec(agent: Agent) -> Non
     samples.report("DELETED")
 
     types = list(
-        Event.objects.filter(type__startswith="resource.").order_by("id").values_list("type", flat=True)
+        Event.objects.filter(type__startswith="resource.").order_by("position").values_list("type", flat=True)
     )
     assert types == [
         "resource.assigned",

@@ -105,7 +105,9 @@ def test_members_come_and_go_by_the_origin_that_brought_them(admin):
     remove_member(ml, ada, actor=ACTOR, via="claim")
 
     assert teams_of(ada.id) == []
-    actions = Event.objects.filter(object_type="membership").order_by("id").values_list("type", flat=True)
+    actions = (
+        Event.objects.filter(object_type="membership").order_by("position").values_list("type", flat=True)
+    )
     assert list(actions) == ["membership.added"] * 2 + ["membership.removed"] * 2
 
 
