@@ -54,7 +54,7 @@ screenshots: .venv/.dev ## Take the screenshots in docs/images/ from the demo da
 
 check: .venv/.dev ## Run everything that CI runs
 	@$(MAKE) --jobs --output-sync lint types contracts migrations-check openapi-check
-	@$(MAKE) test
+	@$(MAKE) test || $(BIN)/python -m tests.support.repeat_failures
 
 format: .venv/.dev ## Format the code and fix lint findings
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .

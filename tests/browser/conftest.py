@@ -174,6 +174,8 @@ def _ways_of(name: str) -> list[tuple[str, str]]:
 
 
 def _show(page: Page, theme: str, width: str) -> None:
+    # A page that has just begun to load has no element yet to set the theme of.
+    page.wait_for_load_state()
     # As the switch does it, without its click: the narrow header has none.
     page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
     page.set_viewport_size(SIZES[width])

@@ -120,6 +120,7 @@ def test_a_replay_says_how_many_events_it_sends_before_it_does(
     page.get_by_label("From (UTC)").fill(f"{database_now() - timedelta(hours=1):%Y-%m-%dT%H:%M}")
     page.get_by_role("button", name="Count events").click()
     count = page.get_by_role("button", name="Replay")
+    expect(count).to_be_visible()
     look_around(page, "sink-replay")
     number = int((count.text_content() or "").split()[1])
     count.click()
