@@ -57,7 +57,8 @@ def _options() -> argparse.Namespace:
 def _measure(options: argparse.Namespace) -> list[Row]:
     from controlplane.identity.actors import system  # Django must be set up
     from controlplane.identity.callers import Caller
-    from controlplane.identity.roles import Grant, Role
+    from controlplane.identity.grants import Grant
+    from controlplane.identity.roles import Role
     from registry.agent_configs.delivery.data_planes import (
         DataPlaneSpec,
         Format,

@@ -22,9 +22,11 @@ class RegistryConfig(AppConfig):
         from registry.dispatch.metrics import DispatchCollector
         from registry.dispatch.nats_logins import event_types as nats_login_event_types  # noqa: F401  (the same)
         from registry.environments import event_types as environment_event_types  # noqa: F401
+        from registry.jobs import event_types as job_event_types  # noqa: F401
         from registry.joining import event_types as joining_event_types  # noqa: F401
         from registry.joining.join_tokens import revoke_join_tokens_of
         from registry.metrics import AgentCounts, FleetMetrics
+        from registry.plugin_releases import event_types as plugin_release_event_types  # noqa: F401
         from registry.providers import event_types as provider_event_types  # noqa: F401
         from registry.providers.metrics import ProviderCounts
 

@@ -19,7 +19,19 @@ from registry.agents.models import Agent, AgentReport, AgentTally, Lease, SweepR
 from registry.dispatch.models import AgentMessaging, AssignmentRow, ResourceRow, TimelineRow
 from registry.dispatch.nats_logins.models import NatsLogin, NatsSession
 from registry.environments.models import Environment
+from registry.jobs.models import Job, JobRun, JobSecret, JobStep, JobVariables
 from registry.joining.models import Admission, JoinToken, RepeatableJoin
+from registry.plugin_releases.models import (
+    PluginArtifact,
+    PluginConfig,
+    PluginFolder,
+    PluginInstallation,
+    PluginNode,
+    PluginRelease,
+    PluginSecret,
+    PluginSet,
+    ReleasedPlugin,
+)
 from registry.providers.models import Provider, ProviderChange
 from registry.task_types.models import ServedTaskType, TaskTypeName
 
@@ -45,13 +57,27 @@ __all__ = [
     "ClaimRecord",
     "DataPlane",
     "Environment",
+    "Job",
+    "JobRun",
+    "JobSecret",
+    "JobStep",
+    "JobVariables",
     "JoinToken",
     "Lease",
     "NatsLogin",
     "NatsSession",
+    "PluginArtifact",
+    "PluginConfig",
+    "PluginFolder",
+    "PluginInstallation",
+    "PluginNode",
+    "PluginRelease",
+    "PluginSecret",
+    "PluginSet",
     "Provider",
     "ProviderChange",
     "PublishingTeam",
+    "ReleasedPlugin",
     "RepeatableJoin",
     "ResourceRow",
     "ServedTaskType",

@@ -29,7 +29,8 @@ from controlplane.endpoints.access.roles.binding_views import role_order
 from controlplane.endpoints.access.roles.schemas import RoleBindingWrite
 from controlplane.errors import ControlplaneError, PermissionDenied
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, Role, missing_rights
+from controlplane.identity.grants import missing_rights
+from controlplane.identity.roles import Action, Role
 from controlplane.scopes import SEGMENTS
 
 _MAX_PRINCIPALS = 1000

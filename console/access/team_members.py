@@ -25,7 +25,8 @@ from controlplane.access.teams.visible_teams import check_may_add_members, get_t
 from controlplane.endpoints.access.teams.member_views import members_of
 from controlplane.endpoints.access.teams.schemas import show_member
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, missing_rights
+from controlplane.identity.grants import missing_rights
+from controlplane.identity.roles import Action
 
 _MAX_CHOICES = 1000
 

@@ -31,8 +31,8 @@ from controlplane.database.compiled_query import CompiledQuery, run_together
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
 from controlplane.identity.ceilings import cut, teams_named
+from controlplane.identity.grants import TeamRef
 from controlplane.identity.logins import MACHINE, Login
-from controlplane.identity.roles import TeamRef
 
 _SCHEME = "bearer"
 # Flyte's own, for ID tokens.

@@ -28,7 +28,8 @@ from controlplane.database.clock import statement_now
 from controlplane.errors import NotAuthenticated, PermissionDenied, UnknownToken
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, missing_rights
+from controlplane.identity.grants import missing_rights
+from controlplane.identity.roles import Action
 
 # Each is called with the ids of revoked tokens, in the transaction that revokes them.
 _on_revocation: list[Callable[[Sequence[UUID], Actor], None]] = []

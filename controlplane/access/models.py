@@ -13,7 +13,8 @@ from django.db.models.functions import Now
 from controlplane.access.emergency_models import EmergencyAccess  # noqa: F401  (a table of this app)
 from controlplane.access.team_models import Team, Via, organisation_field
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
-from controlplane.identity.roles import Action, Grant, Role
+from controlplane.identity.grants import Grant
+from controlplane.identity.roles import Action, Role
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
 

@@ -17,7 +17,7 @@ from controlplane.access.models import Principal
 from controlplane.access.team_models import DEFAULT_ORGANISATION, Organisation, OrganisationProject, Team
 from controlplane.errors import UnknownOrganisation
 from controlplane.identity.callers import Caller, Tenant
-from controlplane.identity.roles import Grant
+from controlplane.identity.grants import Grant
 from controlplane.identity.tenancy import Tenancy, confine, organisation_actions
 
 _SET_ORGANISATION = "SELECT set_config('app.organisation', %s, true)"

@@ -24,7 +24,8 @@ from controlplane.errors import (
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, Grant, Role, missing_rights
+from controlplane.identity.grants import Grant, missing_rights
+from controlplane.identity.roles import Action, Role
 from controlplane.scopes import Scope
 
 

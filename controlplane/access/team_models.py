@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Value
 from django.db.models.functions import Now
 
-from controlplane.identity.roles import TeamRef
+from controlplane.identity.grants import TeamRef
 from controlplane.ids import uuid7
 
 # The organisation of all rows unless ORGANISATIONS=on. A constant, so that COPY needs no look-up.

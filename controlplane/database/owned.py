@@ -8,7 +8,8 @@ from django.db import models
 from django.db.models import Q
 
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, Owners
+from controlplane.identity.grants import Owners
+from controlplane.identity.roles import Action
 
 Row_co = TypeVar("Row_co", bound=models.Model, covariant=True)
 

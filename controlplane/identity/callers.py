@@ -9,19 +9,9 @@ from uuid import UUID
 from controlplane.errors import PermissionDenied
 from controlplane.identity.actors import Actor
 from controlplane.identity.ceilings import allows_for_everyone
+from controlplane.identity.grants import Grant, Owners, Verdict, decide, owners_at, owners_where, scopes_where
 from controlplane.identity.logins import MACHINE, SENSITIVE, Login, StepUpPolicy
-from controlplane.identity.roles import (
-    FOR_EVERYONE,
-    Action,
-    Grant,
-    Owners,
-    Role,
-    Verdict,
-    decide,
-    owners_at,
-    owners_where,
-    scopes_where,
-)
+from controlplane.identity.roles import FOR_EVERYONE, Action, Role
 from controlplane.scopes import Scope
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from controlplane.identity.roles import Action, Grant, TeamRef
+from controlplane.identity.grants import Grant, TeamRef
+from controlplane.identity.roles import Action
 
 EVERYTHING = "all"
 _PUBLISH = "publish:"

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
-from uuid import UUID
-
-from controlplane.scopes import Scope
 
 
 class Role(StrEnum):
@@ -20,6 +15,8 @@ class Role(StrEnum):
     AGENT = "agent"
     # For the principal of a Kubernetes admission webhook.
     ADMISSION = "admission"
+    # For the pods of jobs, which read the input of their run.
+    EXECUTOR = "executor"
 
 
 class Action(StrEnum):
@@ -55,6 +52,17 @@ class Action(StrEnum):
     RESOURCE_WRITE = "resource.write"
     # Delete resources by force; replay and discard dead letters.
     DISPATCH_OPERATE = "dispatch.operate"
+    # Read configurations, releases and nodes of plugins; change configurations and the secrets of providers;
+    # create, activate and roll back releases.
+    PLUGIN_READ = "plugin.read"
+    PLUGIN_WRITE = "plugin.write"
+    PLUGIN_RELEASE = "plugin.release"
+    # Read jobs; change jobs, their variables and secrets; create runs.
+    JOB_READ = "job.read"
+    JOB_WRITE = "job.write"
+    JOB_RUN = "job.run"
+    # Read the input of a run, which contains secrets.
+    RUN_INPUT_READ = "run_input.read"
     EVENT_READ = "event.read"
     # Read sinks with their deliveries; create, change, test and replay them.
     SINK_READ = "sink.read"
@@ -76,6 +84,8 @@ _READS = frozenset(
         Action.AGENT_READ,
         Action.AGENT_CONFIG_READ,
         Action.RESOURCE_READ,
+        Action.PLUGIN_READ,
+        Action.JOB_READ,
         Action.EVENT_READ,
         Action.METRICS_READ,
         # Webhooks that were set up before the admission role existed are viewers.
@@ -92,6 +102,10 @@ _EDITS = frozenset(
         Action.OVERRIDE_WRITE,
         Action.PROJECT_WRITE,
         Action.RESOURCE_WRITE,
+        Action.PLUGIN_WRITE,
+        Action.PLUGIN_RELEASE,
+        Action.JOB_WRITE,
+        Action.JOB_RUN,
     }
 )
 
@@ -110,6 +124,8 @@ ALLOWED: dict[Role, frozenset[Action]] = {
             Action.RESOURCE_READ,
             Action.RESOURCE_WRITE,
             Action.DISPATCH_OPERATE,
+            Action.PLUGIN_READ,
+            Action.PLUGIN_RELEASE,
             Action.EVENT_READ,
             Action.SINK_READ,
             Action.SINK_WRITE,
@@ -121,10 +137,15 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.EVENT_READ, Action.ACCESS_READ}),
     Role.AGENT: _AGENT,
     Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT}),
+    # Bind it to a project.
+    Role.EXECUTOR: frozenset({Action.JOB_RUN, Action.RUN_INPUT_READ}),
 }
 
-# Actions that a role has only if it is limited to a team: an editor publishes for its own team alone.
-_WITH_TEAM_ONLY: dict[str, frozenset[Action]] = {Role.EDITOR: frozenset({Action.AGENT_CONFIG_PUBLISH})}
+# Actions that a role has only if it is limited to a team: an editor publishes for its own team alone, and
+# decides which images run for its own team alone.
+WITH_TEAM_ONLY: dict[str, frozenset[Action]] = {
+    Role.EDITOR: frozenset({Action.AGENT_CONFIG_PUBLISH, Action.PLUGIN_WRITE, Action.PLUGIN_RELEASE})
+}
 
 # Actions for everybody with a valid token, whatever their roles.
 FOR_EVERYONE = frozenset({Action.SELF_READ, Action.SELF_WRITE, Action.AGENT_JOIN})
@@ -140,6 +161,9 @@ INSTALLATION_WIDE = frozenset(
         Action.AGENT_CONFIG_RULE,
         Action.AGENT_CONFIG_ADMIT,
         Action.DATA_PLANE_FOLLOW,
+        Action.PLUGIN_READ,
+        Action.PLUGIN_WRITE,
+        Action.PLUGIN_RELEASE,
         Action.SINK_READ,
         Action.SINK_WRITE,
         Action.NOTIFICATION_READ,
@@ -165,6 +189,9 @@ TEAM_OWNED = frozenset(
         Action.RESOURCE_READ,
         Action.RESOURCE_WRITE,
         Action.DISPATCH_OPERATE,
+        Action.PLUGIN_READ,
+        Action.PLUGIN_WRITE,
+        Action.PLUGIN_RELEASE,
         Action.EVENT_READ,
         Action.SINK_READ,
         Action.SINK_WRITE,
@@ -177,120 +204,6 @@ TEAM_OWNED = frozenset(
     }
 )
 
-# A role at any scope reaches the agent configurations of all teams, which have no scope.
-_AT_ANY_SCOPE = frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH})
-
 # Administrators of a scope or team may perform these there, in views with `delegated = True`. All other views
 # require them at the global scope.
 DELEGATED = frozenset({Action.ACCESS_READ, Action.ACCESS_WRITE})
-
-
-@dataclass(frozen=True, slots=True)
-class TeamRef:
-    """A team by its id, with its name for messages."""
-
-    id: UUID
-    slug: str
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """A role at a scope; `Scope()` is the global scope.
-
-    team: the role allows the actions of TEAM_OWNED on objects of this team, and nothing else.
-    custom_actions: of an operators' own role, or what a token's scopes leave of a role; None for the actions
-    of the built-in role.
-    """
-
-    role: str
-    scope: Scope = Scope()
-    team: TeamRef | None = None
-    custom_actions: frozenset[Action] | None = None
-
-    @property
-    def actions(self) -> frozenset[Action]:
-        if self.custom_actions is not None:
-            return self.custom_actions
-        without_team = frozenset() if self.team else _WITH_TEAM_ONLY.get(self.role, frozenset())
-        return ALLOWED[Role(self.role)] - without_team
-
-    def allows(self, action: Action, scope: Scope, owner: UUID | None) -> bool:
-        """True if the grant allows the action at the scope on an object of the owner; None: the platform."""
-        has_team = self.team is None or (action in TEAM_OWNED and self.team.id == owner)
-        return has_team and action in self.actions and self.scope.covers(scope)
-
-    def __str__(self) -> str:
-        team = f" for team {self.team.slug}" if self.team else ""
-        return f"{self.role} at {self.scope}{team}"
-
-
-@dataclass(frozen=True, slots=True)
-class Owners:
-    """The owners whose objects an action reaches. everything: all teams and the platform."""
-
-    everything: bool
-    team_ids: frozenset[UUID]
-
-    def __bool__(self) -> bool:
-        return self.everything or bool(self.team_ids)
-
-    def include(self, owner: UUID | None) -> bool:
-        return self.everything or owner in self.team_ids
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    allowed: bool
-    reason: str
-
-
-def decide(grants: Iterable[Grant], action: Action, scope: Scope, owner: UUID | None = None) -> Verdict:
-    """Decide whether the grants allow the action at the scope, on an object of the owner.
-
-    The reason names roles that allow it. owner: the team's id; None for objects of the platform.
-    """
-    if action in FOR_EVERYONE:
-        return Verdict(True, "Everyone with a valid token may do this.")
-    checked = Scope() if action in INSTALLATION_WIDE else scope
-    for grant in grants:
-        if grant.allows(action, checked, owner):
-            return Verdict(True, f"The role {grant} allows it.")
-    roles = ", ".join(role for role in Role if action in Grant(role).actions)
-    return Verdict(False, f"{action} at {checked} requires one of the roles: {roles}.")
-
-
-def missing_rights(required: Iterable[Grant], held_grants: Iterable[Grant]) -> list[str]:
-    """Return the permissions of `required` that `held_grants` lack, as sorted `action at scope`."""
-    held_grants = tuple(held_grants)
-    missing = set()
-    for grant in required:
-        owner = grant.team.id if grant.team else None
-        suffix = f" for team {grant.team.slug}" if grant.team else ""
-        for action in grant.actions:
-            has_effect = decide([grant], action, grant.scope, owner).allowed
-            if has_effect and not decide(held_grants, action, grant.scope, owner).allowed:
-                missing.add(f"{action} at {grant.scope}{suffix}")
-    return sorted(missing)
-
-
-def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:
-    """Return the scopes at and below which the grants allow the action, on objects of any owner."""
-    return [grant.scope for grant in grants if grant.team is None and action in grant.actions]
-
-
-def owners_at(grants: Iterable[Grant], action: Action, scope: Scope) -> Owners:
-    """Return the owners on whose objects at the scope the grants allow the action."""
-    matching = [grant for grant in grants if action in grant.actions and grant.scope.covers(scope)]
-    teams = frozenset(grant.team.id for grant in matching if grant.team and action in TEAM_OWNED)
-    return Owners(any(grant.team is None for grant in matching), teams)
-
-
-def owners_where(grants: Iterable[Grant], action: Action) -> Owners:
-    """Return the owners whose objects the grants allow the action on."""
-    matching = [
-        grant
-        for grant in grants
-        if action in grant.actions and (action in _AT_ANY_SCOPE or grant.scope == Scope())
-    ]
-    teams = frozenset(grant.team.id for grant in matching if grant.team and action in TEAM_OWNED)
-    return Owners(any(grant.team is None for grant in matching), teams)

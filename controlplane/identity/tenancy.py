@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from controlplane.identity.roles import INSTALLATION_WIDE, TEAM_OWNED, Action, Grant, TeamRef
+from controlplane.identity.grants import Grant, TeamRef
+from controlplane.identity.roles import INSTALLATION_WIDE, TEAM_OWNED, Action
 from controlplane.scopes import Scope
 
 # Documents have a team and no scope, so a role at a project must not reach them.

@@ -18,7 +18,8 @@ from controlplane.api.throttles import count_token
 from controlplane.errors import ControlplaneError, NotAuthenticated, PermissionDenied
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
 from controlplane.identity.ceilings import cut
-from controlplane.identity.roles import Grant, Role
+from controlplane.identity.grants import Grant
+from controlplane.identity.roles import Role
 from overrides.flyte import attributes, logins, projects
 from overrides.flyte.bindings import bindings_of
 from overrides.flyte.errors import Code, FlyteError, from_ours, invalid

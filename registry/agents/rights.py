@@ -7,7 +7,8 @@ from typing import Protocol
 from uuid import UUID
 
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, Owners
+from controlplane.identity.grants import Owners
+from controlplane.identity.roles import Action
 
 _EVERYTHING = Owners(True, frozenset())
 _NOTHING = Owners(False, frozenset())

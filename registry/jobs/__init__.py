@@ -1,1 +1,1 @@
-"""Jobs: documents, windows, templates, and the input that an executor gets for one run. Pure."""
+"""Jobs: documents, windows, templates, and the input that an executor gets for one run."""

@@ -21,7 +21,8 @@ from controlplane.access.team_models import Team
 from controlplane.errors import FieldError, InvalidRequest, NotAuthenticated, UnknownJoinToken
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, Grant, Role
+from controlplane.identity.grants import Grant
+from controlplane.identity.roles import Action, Role
 from registry.joining.event_types import JOIN_TOKEN_CREATED, JOIN_TOKEN_REFUSED, JOIN_TOKEN_REVOKED
 from registry.joining.issuer_rules import IssuerRule, show_issuer_rule
 from registry.joining.models import JoinToken, JoinTokenQuerySet

@@ -12,7 +12,8 @@ from controlplane.access import principals, role_bindings, tokens
 from controlplane.access.models import Principal, PrincipalKind, RoleBinding, Token
 from controlplane.identity.actors import system
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Grant, Role
+from controlplane.identity.grants import Grant
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from overrides.projects import create_project
 

@@ -10,7 +10,8 @@ from django.db.models.functions import Now
 
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Grant, Role
+from controlplane.identity.grants import Grant
+from controlplane.identity.roles import Role
 from controlplane.messaging.envelope import Envelope
 from controlplane.messaging.models import OutboxMessage
 from registry.agents.models import Agent, Lease, SweepRecord

@@ -6,7 +6,8 @@ from controlplane.access.authentication import caller_for
 from controlplane.access.models import Principal
 from controlplane.errors import PermissionDenied
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, missing_rights
+from controlplane.identity.grants import missing_rights
+from controlplane.identity.roles import Action
 
 
 def require_rights_of(principal: str, caller: Caller) -> None:

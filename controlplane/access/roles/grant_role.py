@@ -16,7 +16,8 @@ from controlplane.database.clock import database_now
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Grant, Role
+from controlplane.identity.grants import Grant
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 
 

@@ -13,15 +13,8 @@ from controlplane.access.role_bindings import bindings_in_force
 from controlplane.access.team_models import DEFAULT_ORGANISATION, OrganisationProject, Team
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import (
-    FOR_EVERYONE,
-    INSTALLATION_WIDE,
-    TEAM_OWNED,
-    Action,
-    Grant,
-    Role,
-    TeamRef,
-)
+from controlplane.identity.grants import Grant, TeamRef
+from controlplane.identity.roles import FOR_EVERYONE, INSTALLATION_WIDE, TEAM_OWNED, Action, Role
 from controlplane.identity.tenancy import AT_PROJECTS
 from controlplane.scopes import Scope
 

@@ -10,7 +10,8 @@ from controlplane.access.models import RoleBinding
 from controlplane.database.scoped import within
 from controlplane.errors import UnknownRoleBinding
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, Grant
+from controlplane.identity.grants import Grant
+from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 
 

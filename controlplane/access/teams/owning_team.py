@@ -5,7 +5,7 @@ from __future__ import annotations
 from controlplane.access.team_models import Team
 from controlplane.database.owned import of_owners
 from controlplane.errors import FieldError, InvalidRequest, UnknownTeam
-from controlplane.identity.roles import Owners
+from controlplane.identity.grants import Owners
 
 _MAX_NAMED = 20
 

@@ -8,7 +8,8 @@ from controlplane.access.role_bindings import bindings_in_force
 from controlplane.access.team_models import Membership, Team
 from controlplane.errors import PermissionDenied, UnknownTeam
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, missing_rights
+from controlplane.identity.grants import missing_rights
+from controlplane.identity.roles import Action
 
 
 def visible_teams(caller: Caller) -> QuerySet[Team]:

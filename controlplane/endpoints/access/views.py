@@ -24,7 +24,8 @@ from controlplane.api.time_range import ASCENDING, newer_than
 from controlplane.endpoints.access import examples, schemas
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, Grant
+from controlplane.identity.grants import Grant
+from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 
 

@@ -20,7 +20,8 @@ from controlplane.access.teams.teams import check_team_name, create_team
 from controlplane.errors import FieldError, InvalidRequest, PermissionDenied, UnknownTeam
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, Grant, Role
+from controlplane.identity.grants import Grant
+from controlplane.identity.roles import Action, Role
 from controlplane.preconditions import Precondition, check
 from controlplane.scopes import Scope
 from registry.agent_configs.documents.published import DocumentId

@@ -17,7 +17,8 @@ from controlplane.access.models import AuditRecord, Token
 from controlplane.access.token_lifetimes import Creation, Policy, Unspecified, expiry_of
 from controlplane.access.tokens import digest
 from controlplane.errors import InvalidRequest, NotAuthenticated
-from controlplane.identity.roles import ALLOWED, Grant, Role, decide, missing_rights
+from controlplane.identity.grants import Grant, decide, missing_rights
+from controlplane.identity.roles import ALLOWED, Role
 from controlplane.scopes import Scope
 from registry.joining.models import JoinToken
 from tests.support.api_client import ACTOR, AGENT, Api, make_principal

@@ -20,7 +20,8 @@ from controlplane.events.event_filter import EVERYTHING, EventFilter, EventRight
 from controlplane.events.models import Event
 from controlplane.events.visibility import event_filter_for, readable_events
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Grant, Role
+from controlplane.identity.grants import Grant
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from overrides.projects import ProjectFields, update_project
 from registry.agent_configs.event_types import CONFIG_PUBLISHED

@@ -17,7 +17,8 @@ from django.db.models.functions import Now
 from controlplane.access.team_models import Team
 from controlplane.access.teams.teams import create_team
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Grant, Role, TeamRef
+from controlplane.identity.grants import Grant, TeamRef
+from controlplane.identity.roles import Role
 from registry.agents.models import Agent, Lease, SweepRecord
 from registry.dispatch.models import AgentMessaging, AssignmentRow, ResourceRow
 from registry.dispatch.placement import load_candidates as loading

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from controlplane.access.tokens import Prefix, digest, hint, looks_like_token, new_token
-from controlplane.identity.roles import ALLOWED, INSTALLATION_WIDE, Action, Grant, Role, decide, scopes_where
+from controlplane.identity.grants import Grant, decide, scopes_where
+from controlplane.identity.roles import ALLOWED, INSTALLATION_WIDE, Action, Role
 from controlplane.scopes import Scope
 
 ADS = Scope(project="ads")

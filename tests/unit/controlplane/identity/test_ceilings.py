@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from controlplane.errors import PermissionDenied
 from controlplane.identity.callers import Caller
 from controlplane.identity.ceilings import allows_for_everyone, cut, is_ceiling, teams_named
-from controlplane.identity.roles import FOR_EVERYONE, Action, Grant, Role, decide, missing_rights
+from controlplane.identity.grants import Grant, decide, missing_rights
+from controlplane.identity.roles import FOR_EVERYONE, Action, Role
 from controlplane.scopes import Scope
 from tests.unit.controlplane.identity.test_team_roles import (
     ADS,

@@ -10,8 +10,9 @@ import pytest
 from controlplane.api.challenges import challenge_for
 from controlplane.errors import NotAuthenticated, PermissionDenied, StepUpRequired
 from controlplane.identity.callers import Caller
+from controlplane.identity.grants import Grant
 from controlplane.identity.logins import MACHINE, Login, StepUpPolicy, is_recent, needs_step_up
-from controlplane.identity.roles import Action, Grant, Role
+from controlplane.identity.roles import Action, Role
 from controlplane.scopes import Scope
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

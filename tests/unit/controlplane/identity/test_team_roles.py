@@ -8,20 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.identity.roles import (
-    DELEGATED,
-    FOR_EVERYONE,
-    INSTALLATION_WIDE,
-    TEAM_OWNED,
-    Action,
-    Grant,
-    Role,
-    TeamRef,
-    decide,
-    missing_rights,
-    owners_where,
-    scopes_where,
-)
+from controlplane.identity.grants import Grant, TeamRef, decide, missing_rights, owners_where, scopes_where
+from controlplane.identity.roles import DELEGATED, FOR_EVERYONE, INSTALLATION_WIDE, TEAM_OWNED, Action, Role
 from controlplane.scopes import Scope
 
 ML, ADS = TeamRef(UUID(int=1), "ml"), TeamRef(UUID(int=2), "ads")

@@ -7,7 +7,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.identity.roles import Action, Grant, Role, TeamRef, decide
+from controlplane.identity.grants import Grant, TeamRef, decide
+from controlplane.identity.roles import Action, Role
 from controlplane.identity.tenancy import Tenancy, confine, organisation_actions
 from controlplane.scopes import Scope
 

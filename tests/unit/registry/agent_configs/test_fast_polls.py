@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 
 from controlplane.identity.callers import Caller, Tenant
-from controlplane.identity.roles import Grant, Role, TeamRef
+from controlplane.identity.grants import Grant, TeamRef
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from controlplane.web.fast_requests import RawHead
 from registry.agent_configs.delivery.data_planes import Format

@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 
 from controlplane.identity.ceilings import cut
-from controlplane.identity.roles import Action, Grant, Role, TeamRef, decide, missing_rights
+from controlplane.identity.grants import Grant, TeamRef, decide, missing_rights
+from controlplane.identity.roles import Action, Role
 from controlplane.scopes import Scope
 from registry.agent_configs.claims.redaction import redact_conditions, redact_conflict
 from registry.agent_configs.models import DataPlane

@@ -8,7 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from controlplane.identity.callers import Caller
-from controlplane.identity.roles import Action, Grant, Role, TeamRef
+from controlplane.identity.grants import Grant, TeamRef
+from controlplane.identity.roles import Action, Role
 from controlplane.scopes import Scope
 from registry.agents.rights import ANY_AGENT, AgentRights, agent_rights
 
