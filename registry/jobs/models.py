@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from controlplane.access.secrets.sealed_columns import register_sealed_column
+from controlplane.access.team_models import Team
 from controlplane.ids import uuid7
 
 NAME_LENGTH = 63
@@ -22,6 +23,8 @@ class Job(models.Model):
     # Optimus' namespace within the project: a label here, which selects variables and secrets.
     namespace = models.CharField(max_length=NAME_LENGTH, blank=True, default="")
     name = models.CharField(max_length=JOB_NAME_LENGTH)
+    # Whose plugins it uses before those of the platform; NULL: those of the platform alone.
+    plugin_team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="+")
     text = models.TextField()
     spec: Any = models.JSONField()
     assets: Any = models.JSONField(default=dict)
