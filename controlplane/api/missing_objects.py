@@ -85,6 +85,37 @@ MISSING_OBJECTS: dict[str, Explanation] = {
         "The delivery does not exist, is no longer kept, or you do not have permission to read its sink.",
         "List the deliveries of a sink with GET /api/v1/sinks/{id}/deliveries.",
     ),
+    "unknown_plugin_config": Explanation(
+        "No plugins are configured for this team or the platform, or you may not read them.",
+        "Write a configuration with PUT /api/v1/plugin-config.",
+    ),
+    "unknown_plugin": Explanation(
+        "The plugin or this version of it is not in the active release, or you may not read it.",
+        "List the plugins with GET /api/v1/plugins.",
+    ),
+    "unknown_plugin_release": Explanation(
+        "The release of plugins does not exist, or you do not have permission to read it.",
+        "List the releases with GET /api/v1/plugin-releases.",
+    ),
+    "unknown_plugin_secret": Explanation(
+        "The secret of a plugin provider does not exist.",
+        "List the names of the secrets with GET /api/v1/plugin-secrets.",
+    ),
+    "unknown_plugin_artifact": Explanation(
+        "The archive of the plugin is not in the store any more.",
+        "Create a release, which fetches it again.",
+    ),
+    "unknown_job": Explanation(
+        "The job does not exist, or you do not have permission to read it.",
+        "List the jobs with GET /api/v1/jobs.",
+    ),
+    "unknown_job_run": Explanation(
+        "The job has no such run.",
+        "Create the run with POST /api/v1/jobs/{project}/{job}/runs before its input is read.",
+    ),
+    "unknown_job_secret": Explanation(
+        "The secret does not exist.", "List the names of the secrets with GET /api/v1/job-secrets/{project}."
+    ),
     "unknown_event_type": Explanation(
         "No event has this type, or its schema has no such version.",
         "List the types with GET /api/v1/event-types.",

@@ -61,6 +61,10 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Log in again, then repeat the request. `max_age` is the longest accepted age in seconds.",
     ),
     "permission_denied": Explanation("You do not have permission for this action at this scope.", _ASK_ADMIN),
+    "release_not_usable": Explanation(
+        "The release of plugins is not ready, has ended, or one of its archives is gone.",
+        "Read the release for its state and message, or create another release.",
+    ),
     "delivery_loop": Explanation(
         "A webhook of this control plane caused the request, which would cause the next webhook.",
         "Have the webhook's receiver leave out the header X-Controlplane-Loop in its own requests.",

@@ -9,8 +9,9 @@ ControlplaneError
 ├── NotFound                UnknownProject, UnknownDomain, UnknownResourceType, UnknownOverride,
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, UnknownTrustedIssuer, ...
-├── Conflict                NameTaken, DeliveryLoop, DuplicateInstance, ServiceTypeTaken, StillInUse,
-│                           ManagedElsewhere, SourceIsReadOnly, LimitReached, KeyInFlight, PatchFailed
+├── Conflict                NameTaken, DeliveryLoop, ReleaseNotUsable, DuplicateInstance, ServiceTypeTaken,
+│                           StillInUse, ManagedElsewhere, SourceIsReadOnly, LimitReached, KeyInFlight,
+│                           PatchFailed
 └── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
     SecretsUnavailable, IssuerUnavailable, LoginRefused, RedirectNotAllowed, SettingIsReadOnly
 """
@@ -116,6 +117,11 @@ class Conflict(ControlplaneError):
 class NameTaken(Conflict):
     code = "name_taken"
     title = "Name already in use"
+
+
+class ReleaseNotUsable(Conflict):
+    code = "release_not_usable"
+    title = "Release not usable"
 
 
 class DeliveryLoop(Conflict):

@@ -188,3 +188,43 @@ class UnknownAlert(NotFound):
 class UnknownEventType(NotFound):
     code = "unknown_event_type"
     title = "Event type not found"
+
+
+class UnknownPluginConfig(NotFound):
+    code = "unknown_plugin_config"
+    title = "Plugin configuration not found"
+
+
+class UnknownPlugin(NotFound):
+    code = "unknown_plugin"
+    title = "Plugin not found"
+
+
+class UnknownPluginRelease(NotFound):
+    code = "unknown_plugin_release"
+    title = "Plugin release not found"
+
+
+class UnknownPluginSecret(NotFound):
+    code = "unknown_plugin_secret"
+    title = "Plugin secret not found"
+
+
+class UnknownPluginArtifact(NotFound):
+    code = "unknown_plugin_artifact"
+    title = "Plugin artifact not found"
+
+
+class UnknownJob(NotFound):
+    code = "unknown_job"
+    title = "Job not found"
+
+
+class UnknownJobRun(NotFound):
+    code = "unknown_job_run"
+    title = "Job run not found"
+
+
+class UnknownJobSecret(NotFound):
+    code = "unknown_job_secret"
+    title = "Job secret not found"

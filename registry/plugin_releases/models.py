@@ -30,7 +30,7 @@ class ReleaseState(models.TextChoices):
     # Every plugin is verified, or keeps its previous version; nodes install it.
     READY = "ready"
     ACTIVE = "active"
-    # Another release became active afterwards.
+    # Another release became active, or was created, afterwards.
     SUPERSEDED = "superseded"
     # It could not be resolved at all, or somebody canceled it.
     FAILED = "failed"
@@ -194,10 +194,10 @@ class PluginRelease(models.Model):
 
 
 class ReleasedPlugin(models.Model):
-    """A plugin of a release. artifact: NULL until it is fetched.
+    """A plugin of a release. artifact: NULL until it is fetched; fallback: of the release before, meanwhile.
 
-    problem: why it is degraded; then the artifact is that of the previous release, if there is one.
-    entry: of the configuration, from which the artifact is; revision: see registry/plugins/releases.py.
+    problem: why it is degraded. entry: of the configuration. identity: of the artifact that is wanted, and
+    revision: of all that decides how it runs (registry/plugins/releases.py). next_try_at: after a failure.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -205,10 +205,14 @@ class ReleasedPlugin(models.Model):
     name = models.CharField(max_length=NAME_LENGTH)
     provider = models.CharField(max_length=NAME_LENGTH)
     entry: Any = models.JSONField()
+    identity = models.CharField(max_length=64)
     revision = models.CharField(max_length=64)
+    change = models.CharField(max_length=10)
     artifact = models.ForeignKey(PluginArtifact, on_delete=models.PROTECT, null=True, related_name="+")
+    fallback = models.ForeignKey(PluginArtifact, on_delete=models.PROTECT, null=True, related_name="+")
     problem = models.CharField(max_length=500, blank=True, default="")
     attempts = models.IntegerField(default=0)
+    next_try_at = models.DateTimeField(null=True)
     changed_at = models.DateTimeField(db_default=Now())
 
     class Meta:
