@@ -158,10 +158,10 @@ def post(
 def _exchange(
     target: Target, method: str, body: bytes | None, headers: Mapping[str, str], limits: _Limits
 ) -> tuple[int, bytes]:
-    connection = _connection(target, limits.seconds)
+    connection = pinned_connection(target, limits.seconds)
     until = time.monotonic() + 3 * limits.seconds
     try:
-        connection.request(method, target.path, body, {**headers, "Host": _host_header(target)})
+        connection.request(method, target.path, body, {**headers, "Host": host_header(target)})
         response = connection.getresponse()
         return response.status, _read(response, until, limits.max_bytes)
     except (OSError, http.client.HTTPException) as error:
@@ -179,20 +179,26 @@ class _Pinned(http.client.HTTPConnection):
     """Connects to the checked address, without resolving the name again."""
 
     target: Target
+    tls: ssl.SSLContext | None
 
     def connect(self) -> None:
         self.sock = socket.create_connection((self.target.address, self.target.port), self.timeout)
         if self.target.scheme == "https":
-            self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.target.host)
+            tls = self.tls or ssl.create_default_context()
+            self.sock = tls.wrap_socket(self.sock, server_hostname=self.target.host)
 
 
-def _connection(target: Target, seconds: float) -> _Pinned:
+def pinned_connection(
+    target: Target, seconds: float, tls: ssl.SSLContext | None = None
+) -> http.client.HTTPConnection:
+    """Return a connection to the checked address. seconds: for each step."""
     connection = _Pinned(target.host, target.port, timeout=seconds)
-    connection.target = target
+    connection.target, connection.tls = target, tls
     return connection
 
 
-def _host_header(target: Target) -> str:
+def host_header(target: Target) -> str:
+    """Return the host as the header `Host` names it."""
     host = f"[{target.host}]" if ":" in target.host else target.host
     return host if target.port in (80, 443) else f"{host}:{target.port}"
 

@@ -24,6 +24,7 @@ from controlplane.settings.notifications import *
 from controlplane.settings.oauth import *
 from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
+from controlplane.settings.plugins import *
 from controlplane.settings.probes import *
 from controlplane.settings.queue import *
 from controlplane.settings.retention import *

@@ -124,8 +124,8 @@ register_sealed_column("registry.PluginSecret", "sealed", lambda row: row.contex
 class PluginArtifact(models.Model):
     """An archive in the content store that was verified, and the specification in it.
 
-    sha256, tree: of the archive and of its unpacked files, hexadecimal. size: bytes. spec: as
-    `registry.plugins.documents.specs` reads it, normalised. file_name: its suffix decides how it is unpacked.
+    sha256, tree: of the archive and of its unpacked files, hexadecimal. size: bytes. spec: the text of its
+    specification, which is valid; NULL without one. file_name: its suffix decides how it is unpacked.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -136,7 +136,7 @@ class PluginArtifact(models.Model):
     tree = models.CharField(max_length=64)
     size = models.BigIntegerField()
     version = models.CharField(max_length=128, blank=True, default="")
-    spec: Any = models.JSONField(null=True)
+    spec = models.TextField(null=True)
     signature: Any = models.JSONField(null=True)
     # Without credentials.
     url = models.CharField(max_length=2000)
@@ -170,8 +170,12 @@ class PluginRelease(models.Model):
     lock_revision = models.IntegerField(default=0)
     downloaded = models.BigIntegerField(default=0)
     message = models.CharField(max_length=500, blank=True, default="")
+    # What it needs to become active, as of the last look.
+    waiting_for = models.CharField(max_length=500, blank=True, default="")
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     created_by = models.CharField(max_length=63)
+    # When an archive of it arrived last.
+    last_arrival_at = models.DateTimeField(db_default=Now())
     ready_at = models.DateTimeField(null=True)
     activated_at = models.DateTimeField(null=True)
     activated_by = models.CharField(max_length=63, blank=True, default="")

@@ -1,0 +1,56 @@
+"""Plugins: where their archives are stored and installed, and what an archive may use."""
+
+import os
+
+from controlplane.settings import environment as env
+
+__all__ = [
+    "PLUGIN_CONFIG_PATH",
+    "PLUGIN_FETCH_GRACE_SECONDS",
+    "PLUGIN_MAX_BYTES",
+    "PLUGIN_MAX_ENTRIES",
+    "PLUGIN_NODE",
+    "PLUGIN_ROOT",
+    "PLUGIN_STORE",
+]
+
+_DATA = os.environ.get("DATA_DIR", ".data")
+PLUGIN_STORE = env.text(
+    "PLUGIN_STORE",
+    default=f"{_DATA}/plugins/store",
+    meaning="Where archives of plugins are stored: a folder that all servers and installers share, or a URL"
+    " of fsspec, such as s3://bucket/plugins. The default is in DATA_DIR.",
+)
+PLUGIN_ROOT = env.text(
+    "PLUGIN_ROOT",
+    default=f"{_DATA}/plugins/installed",
+    meaning="Folder in which `manage.py plugin_installer` installs plugins on its own node.",
+)
+PLUGIN_NODE = env.text(
+    "PLUGIN_NODE", default="", meaning="Name of this node for its installer. The default is the host name."
+)
+PLUGIN_CONFIG_PATH = env.text(
+    "PLUGIN_CONFIG_PATH",
+    default="",
+    meaning="File with the platform's plugin configuration, or a folder with `platform.yaml` and"
+    " `teams/<team>.yaml`, such as a mounted ConfigMap. It is read again without a restart, and the API then"
+    " refuses writes.",
+)
+PLUGIN_FETCH_GRACE_SECONDS = env.integer(
+    "PLUGIN_FETCH_GRACE_SECONDS",
+    default=5,
+    minimum=1,
+    maximum=600,
+    meaning="How long a release waits for slow providers after the last archive arrived. Plugins that are"
+    " late keep their previous version, and follow later.",
+)
+PLUGIN_MAX_ENTRIES = env.integer(
+    "PLUGIN_MAX_ENTRIES", default=5_000, minimum=1, maximum=1_000_000, meaning="Most files in an archive."
+)
+PLUGIN_MAX_BYTES = env.integer(
+    "PLUGIN_MAX_BYTES",
+    default=1 << 30,
+    minimum=1024,
+    maximum=1 << 40,
+    meaning="Most bytes of an archive, and of its files together.",
+)

@@ -1,0 +1,54 @@
+"""Plugin sets for tests: a configuration is written and released, and installers take their steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+
+from controlplane.access.team_models import Team
+from registry.plugin_releases.config_changes import write_config
+from registry.plugin_releases.installer import Installer
+from registry.plugin_releases.models import PluginRelease
+from registry.plugin_releases.release_changes import ReleaseTerms, create_release
+from registry.plugins.documents.configuration import read_configuration
+from tests.support.api_client import ACTOR
+from tests.support.plugin_repository import PluginRepository
+
+
+def entry(provider: str, name: str, checksum: str = "", **fields: Any) -> dict[str, Any]:
+    config = fields.pop("config", {"executor_image": "registry.example/bq:1.0"})
+    return {
+        "provider": provider,
+        "output": name,
+        "path": f"{name}.tar.gz",
+        "config": config,
+        **({"checksum": checksum} if checksum else {}),
+        **fields,
+    }
+
+
+def document(repository: PluginRepository, *entries: dict[str, Any], **provider: Any) -> dict[str, Any]:
+    providers = [{"type": "url", "name": "web", "url": repository.url, **provider}]
+    return {"plugins": {"providers": providers, "plugins": list(entries)}}
+
+
+def released(content: dict[str, Any], team: Team | None = None, **terms: Any) -> PluginRelease:
+    """Write the configuration, and release it."""
+    write_config(team, read_configuration(yaml.safe_dump(content)), precondition=None, actor=ACTOR)
+    return create_release(team, ReleaseTerms(**terms), actor=ACTOR)
+
+
+def steps_until(installer: Installer, condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Have the installer take steps until the condition holds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "The installer did not get there."
+        installer.step()
+        time.sleep(0.02)
+
+
+def state_of(release: PluginRelease) -> str:
+    return PluginRelease.objects.values_list("state", flat=True).get(id=release.id)
