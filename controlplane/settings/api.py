@@ -105,6 +105,12 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "JobInstanceType": "registry.api.jobs.schemas.INSTANCE_TYPES",
+        "PluginActivation": "registry.api.plugins.release_schemas.ACTIVATIONS",
+        "PluginChange": "registry.api.plugins.release_schemas.PLUGIN_CHANGES",
+        "PluginInstallationState": "registry.plugin_releases.models.InstallationState",
+        "PluginReleaseState": "registry.plugin_releases.models.ReleaseState",
+        "PluginOrigin": "registry.plugin_releases.models.PluginSource",
+        "PluginState": "registry.api.plugins.release_schemas.PLUGIN_STATES",
         "PluginDiagnosticCode": "registry.api.plugins.schemas.CODES",
         "PluginDiagnosticSeverity": "registry.api.plugins.schemas.SEVERITIES",
         "SinkKind": "controlplane.endpoints.sinks.schemas.KINDS",

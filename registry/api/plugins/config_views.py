@@ -1,0 +1,186 @@
+"""HTTP endpoints of a plugin configuration, its versions, and the secrets of its providers."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane import errors
+from controlplane.access.team_models import Team
+from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.etags import parse_precondition, respond, version_etag
+from controlplane.api.fields import parse_body
+from controlplane.api.pages import page_response, paginate
+from controlplane.identity.roles import Action
+from registry.api.plugins import release_examples as examples
+from registry.api.plugins import release_schemas as schemas
+from registry.plugin_releases.config_changes import delete_secret, latest_config, write_config, write_secret
+from registry.plugin_releases.models import PluginConfig, PluginSecret
+from registry.plugin_releases.plugin_sets import find_set, find_team, lock_set
+from registry.plugins.documents.configuration import read_configuration
+from registry.plugins.documents.fields import is_name
+
+_TAGS = ["plugins"]
+
+
+def _latest(request: Request, slug: str) -> PluginConfig:
+    """Raises UnknownPluginConfig."""
+    plugin_set = find_set(caller_of(request), slug)
+    config = latest_config(plugin_set) if plugin_set else None
+    if config is None:
+        raise errors.UnknownPluginConfig(
+            "No plugins are configured. Write it with PUT /api/v1/plugin-config."
+        )
+    return config
+
+
+class PluginConfigItem(Endpoint):
+    actions = {"GET": Action.PLUGIN_READ, "PUT": Action.PLUGIN_WRITE}
+    problems = {
+        "GET": (errors.UnknownTeam, errors.UnknownPluginConfig),
+        "PUT": (errors.UnknownTeam, errors.SourceIsReadOnly, errors.SecretsUnavailable),
+    }
+    has_versions = True
+    takes_bundles = True
+
+    @extend_schema(
+        operation_id="plugin_config_get",
+        summary="Get a plugin configuration",
+        description="The newest version, in its normal form. Returns an ETag; send it as `If-Match` to change"
+        " the configuration.",
+        tags=_TAGS,
+        parameters=[schemas.TeamQuery],
+        responses=schemas.PluginConfigRead,
+        examples=[examples.CONFIG],
+    )
+    def get(self, request: Request) -> Response:
+        query = schemas.TeamQuery.parse(request)
+        config = _latest(request, query["team"])
+        return respond(request, schemas.show_config(config), etag=version_etag(config.version))
+
+    @extend_schema(
+        operation_id="plugin_config_put",
+        summary="Write a plugin configuration",
+        description=(
+            "Stores a new version. Nothing is installed before it is released with `POST"
+            " /api/v1/plugin-releases`. Service accounts in the text are sealed, and the document then refers"
+            " to them."
+        ),
+        tags=_TAGS,
+        parameters=[schemas.TeamChangeQuery],
+        request=schemas.PluginConfigWrite,
+        responses=schemas.PluginConfigRead,
+        examples=[examples.CONFIG_WRITE, examples.CONFIG],
+    )
+    @mutation
+    def put(self, request: Request) -> Response:
+        query = schemas.TeamChangeQuery.parse(request)
+        text = parse_body(schemas.PluginConfigWrite, request)["text"]
+        written = write_config(
+            find_team(caller_of(request), query["team"], Action.PLUGIN_WRITE),
+            read_configuration(text),
+            precondition=parse_precondition(request),
+            actor=actor_of(request, query["change_message"]),
+        )
+        etag = version_etag(written.config.version)
+        return Response(schemas.show_config(written.config), headers={"ETag": etag})
+
+
+class PluginConfigVersions(Endpoint):
+    actions = {"GET": Action.PLUGIN_READ}
+    problems = {"GET": (errors.UnknownTeam,)}
+
+    @extend_schema(
+        operation_id="plugin_config_versions",
+        summary="List the versions of a plugin configuration",
+        description="Who changed it, when and why, newest first.",
+        tags=_TAGS,
+        parameters=[schemas.TeamPageQuery],
+        responses=schemas.PluginConfigPage,
+        examples=[examples.CONFIGS],
+    )
+    def get(self, request: Request) -> Response:
+        query = schemas.TeamPageQuery.parse(request)
+        plugin_set = find_set(caller_of(request), query.get("team", ""))
+        rows = PluginConfig.objects.filter(plugin_set=plugin_set).select_related("plugin_set__team")
+        page = paginate(request, rows, order=("-version",), query=query)
+        return page_response(request, page, schemas.show_config)
+
+
+class PluginSecretCollection(Endpoint):
+    actions = {"GET": Action.PLUGIN_READ}
+    problems = {"GET": (errors.UnknownTeam,)}
+
+    @extend_schema(
+        operation_id="plugin_secrets_list",
+        summary="List secrets of providers",
+        description="Their names, never their values.",
+        tags=_TAGS,
+        parameters=[schemas.TeamPageQuery],
+        responses=schemas.PluginSecretPage,
+        examples=[examples.SECRETS],
+    )
+    def get(self, request: Request) -> Response:
+        query = schemas.TeamPageQuery.parse(request)
+        plugin_set = find_set(caller_of(request), query.get("team", ""))
+        rows = PluginSecret.objects.filter(plugin_set=plugin_set).select_related("plugin_set__team")
+        page = paginate(request, rows, order=("name",), query=query)
+        return page_response(request, page, schemas.show_secret)
+
+
+class PluginSecretItem(Endpoint):
+    actions = {"PUT": Action.PLUGIN_WRITE, "DELETE": Action.PLUGIN_WRITE}
+    problems = {
+        "PUT": (errors.UnknownTeam, errors.SecretsUnavailable),
+        "DELETE": (errors.UnknownTeam, errors.UnknownPluginSecret),
+    }
+
+    @extend_schema(
+        operation_id="plugin_secrets_put",
+        summary="Store a secret of a provider",
+        description="The configuration refers to it as `auth: {type: bearer, secretRef: <name>}`. An earlier"
+        " value is replaced.",
+        tags=_TAGS,
+        parameters=[schemas.TeamChangeQuery],
+        request=schemas.PluginSecretWrite,
+        responses=schemas.PluginSecretRead,
+        examples=[examples.SECRET_WRITE, examples.SECRET],
+    )
+    @mutation
+    def put(self, request: Request, name: str) -> Response:
+        query = schemas.TeamChangeQuery.parse(request)
+        value = parse_body(schemas.PluginSecretWrite, request)["value"]
+        team = find_team(caller_of(request), query["team"], Action.PLUGIN_WRITE)
+        _check_name(name)
+        actor = actor_of(request, query["change_message"])
+        return Response(schemas.show_secret(write_secret(lock_set(team), name, value, actor=actor)))
+
+    @extend_schema(
+        operation_id="plugin_secrets_delete",
+        summary="Delete a secret of a provider",
+        description="Providers that refer to it fail from then on. What is installed stays.",
+        tags=_TAGS,
+        parameters=[schemas.TeamChangeQuery],
+        responses={204: None},
+    )
+    @mutation
+    def delete(self, request: Request, name: str) -> Response:
+        query = schemas.TeamChangeQuery.parse(request)
+        team = find_team(caller_of(request), query["team"], Action.PLUGIN_WRITE)
+        delete_secret(_secret(team, name), actor=actor_of(request, query["change_message"]))
+        return Response(status=204)
+
+
+def _secret(team: Team | None, name: str) -> PluginSecret:
+    rows = PluginSecret.objects.select_related("plugin_set__team").filter(plugin_set__team=team)
+    secret = rows.filter(name=name).first() if is_name(name) else None
+    if secret is None:
+        raise errors.UnknownPluginSecret(f"There is no secret {name[:63]!r}.")
+    return secret
+
+
+def _check_name(name: str) -> None:
+    if not is_name(name):
+        message = "Use 1 to 63 lower-case letters, digits, '-', '_' and inner dots."
+        raise errors.InvalidRequest(message, errors=[errors.FieldError("/name", "invalid_value", message)])
