@@ -67,7 +67,7 @@ class JobPreview(Endpoint):
     def post(self, request: Request) -> Response:
         Query.parse(request)
         body = parse_body(schemas.JobPreviewWrite, request)
-        _check_size(body["assets"])
+        check_size(body["assets"])
         document = read_job(body["text"])
         shown = _validation(document)
         run_input: RunInput | None = None
@@ -91,7 +91,7 @@ def _validation(document: JobDocument) -> dict[str, Any]:
     }
 
 
-def _check_size(assets: dict[str, str]) -> None:
+def check_size(assets: dict[str, str]) -> None:
     if sum(map(len, assets.values())) > schemas.MOST_CHARACTERS:
         message = f"The files have more than {schemas.MOST_CHARACTERS} characters together."
         raise InvalidRequest(message, errors=[FieldError("/assets", "too_large", message)])

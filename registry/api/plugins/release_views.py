@@ -56,7 +56,7 @@ class PluginReleaseCollection(Endpoint):
         operation_id="plugin_releases_create",
         summary="Release the plugin configuration",
         description=(
-            "Installers fetch what is new, verify it, and install it; then the release becomes active, with no"
+            "Installers fetch what is new, verify and install it; then the release becomes active, with no"
             " restart. A changed variable, such as another executor image, downloads nothing. A release that"
             " still waits is superseded."
         ),
