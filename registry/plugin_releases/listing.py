@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -144,6 +146,25 @@ def _locked(row: ReleasedPlugin, artifact: PluginArtifact) -> LockedPlugin:
         signature=LockedSignature(signature["method"], signature["key"]) if signature else None,
         fetched_at=artifact.fetched_at.isoformat(),
         config_hash=row.revision,
+    )
+
+
+def nodes_with(rows: Iterable[ReleasedPlugin]) -> Counter[UUID]:
+    """Return on how many live nodes each plugin is installed as released, by its id."""
+    rows = list(rows)
+    installed = PluginInstallation.objects.filter(
+        release__in={row.release_id for row in rows}, node__in=live_nodes()
+    )
+    states: dict[UUID, list[Any]] = {}
+    for release_id, plugins in installed.values_list("release_id", "plugins"):
+        states.setdefault(release_id, []).append(plugins)
+    return Counter(
+        {
+            row.id: sum(
+                plugins.get(row.name, {}).get("state") == ACTIVE for plugins in states.get(row.release_id, ())
+            )
+            for row in rows
+        }
     )
 
 

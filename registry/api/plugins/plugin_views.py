@@ -50,7 +50,8 @@ class PluginCollection(Endpoint):
         if query.get("team"):
             rows = rows.filter(release__plugin_set__team=find_team(caller, query["team"], Action.PLUGIN_READ))
         page = paginate(request, rows, order=("name", "id"), query=query)
-        return page_response(request, page, schemas.show_plugin)
+        shown = iter(schemas.show_plugins(page.items, caller))
+        return page_response(request, page, lambda _: next(shown))
 
 
 class PluginItem(Endpoint):
@@ -70,7 +71,8 @@ class PluginItem(Endpoint):
         query = schemas.TeamQuery.parse(request)
         caller = caller_of(request)
         team = find_team(caller, query["team"], Action.PLUGIN_READ)
-        return Response(schemas.show_plugin(listing.get_plugin(caller, team, name)))
+        (shown,) = schemas.show_plugins([listing.get_plugin(caller, team, name)], caller)
+        return Response(shown)
 
 
 class PluginLock(Endpoint):

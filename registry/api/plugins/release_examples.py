@@ -73,6 +73,9 @@ _PLUGIN: dict[str, Any] = {
     "config": {"executor_image": "registry.example.com/bq2bq:1.4.2"},
     "release_id": _ID,
     "release_number": 7,
+    "nodes_ready": 2,
+    "nodes_live": 2,
+    "jobs": 12,
 }
 _SUMMARY: dict[str, Any] = {
     "id": _ID,

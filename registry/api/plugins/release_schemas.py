@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework import serializers
@@ -9,7 +10,10 @@ from rest_framework import serializers
 from controlplane.api.endpoints import MutationQuery, ReasonedQuery
 from controlplane.api.fields import Query, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from controlplane.identity.callers import Caller
+from registry.jobs.plugin_use import jobs_of_plugins
 from registry.plugin_releases import listing
+from registry.plugin_releases.activation import live_nodes
 from registry.plugin_releases.activation_decisions import Progress
 from registry.plugin_releases.models import (
     InstallationState,
@@ -115,6 +119,9 @@ class PluginRead(serializers.Serializer[Any]):
     config = serializers.DictField(help_text="Its variables.")
     release_id = serializers.UUIDField()
     release_number = serializers.IntegerField()
+    nodes_ready = serializers.IntegerField(help_text="Live nodes that have it.")
+    nodes_live = serializers.IntegerField()
+    jobs = serializers.IntegerField(help_text="Jobs that use it, of those that you may read.")
 
 
 class PluginPage(serializers.Serializer[Any]):
@@ -261,7 +268,21 @@ def show_secret(secret: PluginSecret) -> dict[str, Any]:
     }
 
 
-def show_plugin(row: ReleasedPlugin) -> dict[str, Any]:
+def show_plugins(rows: Sequence[ReleasedPlugin], caller: Caller) -> list[dict[str, Any]]:
+    """Return plugins with their nodes and jobs."""
+    nodes, jobs, live = listing.nodes_with(rows), jobs_of_plugins(caller, rows), len(live_nodes())
+    return [
+        {
+            **_show_plugin(row),
+            "nodes_ready": nodes[row.id],
+            "nodes_live": live,
+            "jobs": jobs[name_of(row.release.plugin_set), row.name],
+        }
+        for row in rows
+    ]
+
+
+def _show_plugin(row: ReleasedPlugin) -> dict[str, Any]:
     artifact = usable_artifact(row)
     return {
         "name": row.name,
