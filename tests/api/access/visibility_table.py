@@ -21,6 +21,7 @@ from tests.api.access.visibility_world import (
     TEAM_A,
     TEAM_B,
     config_text,
+    job_text,
 )
 from tests.support.api_client import AGENT
 
@@ -35,6 +36,7 @@ _RESOURCE = {"service_type": "storage", "spec": {}}
 _RECEIVER = {"url": "https://127.0.0.1:9/"}
 _RULE: dict[str, Any] = {"name": "r", "when": {}, "to": []}
 _CHANNEL: dict[str, Any] = {"name": "c", "kind": "email", "config": {"to": ["a@example.com"]}}
+_AT = "2026-11-24T02:00:00Z"
 _ADMISSION = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u"}}
 
 
@@ -398,6 +400,29 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "projects_patch": (named("scopes/projects/{project}", SCOPE_B, {"name": "x"}, shows=True),),
     # Access
     "me_get": (lists("me"),),
+    "jobs_list": (lists("jobs", SCOPE_A, SCOPE_B), named("jobs?project={project}", SCOPE_B, shows=True)),
+    "jobs_get": (named("jobs/{project}/{job}", SCOPE_B, shows=True),),
+    "jobs_put": (
+        named("jobs/{project}/{job}", SCOPE_B, {"text": job_text("{job}")}, If_Match='"v1"'),
+        # Who reads the plugins of all teams learns their names: no kind is hidden here.
+        Ask(
+            f"jobs/{SCOPE_A}/{SCOPE_A}-job",
+            {"text": job_text(f"{SCOPE_A}-job"), "team": TEAM_B},
+            headers=(("If_Match", '"v1"'),),
+        ),
+    ),
+    "jobs_delete": (named("jobs/{project}/{job}", SCOPE_B, If_Match='"v1"'),),
+    "job_variables_get": (named("job-variables/{project}", SCOPE_B, shows=True),),
+    "job_variables_put": (
+        named("job-variables/{project}", SCOPE_B, {"variables": {"A": "b"}}, If_Match='"v1"'),
+    ),
+    "job_secrets_list": (named("job-secrets/{project}", SCOPE_B, shows=True),),
+    "job_secrets_put": (named("job-secrets/{project}/{job_secret}", SCOPE_B, {"value": "x"}),),
+    "job_secrets_delete": (named("job-secrets/{project}/{job_secret}", SCOPE_B),),
+    "job_runs_list": (named("jobs/{project}/{job}/runs", SCOPE_B, shows=True),),
+    "job_runs_create": (named("jobs/{project}/{job}/runs", SCOPE_B, {"scheduled_at": _AT}),),
+    "jobs_run_input": (named("jobs/{project}/{job}:run-input", SCOPE_B, {"scheduled_at": _AT}),),
+    "jobs_preview_input": (named("jobs/{project}/{job}:preview-input", SCOPE_B, {"scheduled_at": _AT}),),
     "jobs_validate": (Ask("jobs:validate", {"text": JOB}),),
     "jobs_preview": (Ask("jobs:preview", {"text": JOB, "scheduled_at": "2026-11-23T02:00:00Z"}),),
     "plugin_config_validate": (Ask("plugin-config:validate", {"text": "plugins: {}"}),),

@@ -98,9 +98,30 @@ def _make_scopes(admin: Api, present: dict[str, str]) -> None:
         # No agent offers storage: its agent would be in the answers too.
         resource = {"service_type": "storage", "spec": {"name": f"{marker}-disk"}, "project": marker}
         _done(admin.post(f"resources?id={marker}-resource", resource))
+        _make_job(admin, marker, present)
     present["resource"] = f"{SCOPE_B}-resource"
+    present["job"] = f"{SCOPE_B}-job"
     present |= {"project": SCOPE_B, "workflow": f"{SCOPE_B}-flow", "rail": f"{SCOPE_B}-rail"}
     present["revision"] = str(admin.get("overrides/revisions").json()["items"][1]["revision"])
+
+
+def _make_job(admin: Api, marker: str, present: dict[str, str]) -> None:
+    """A job of the project, with a variable, a secret and a run."""
+    _done(admin.put(f"jobs/{marker}/{marker}-job", {"text": job_text(f"{marker}-job")}))
+    _done(admin.put(f"job-variables/{marker}", {"variables": {"NAME": f"{marker}-value"}}))
+    _done(admin.put(f"job-secrets/{marker}/{marker}_secret", {"value": f"{marker} value"}))
+    run = {"scheduled_at": "2026-11-24T02:00:00Z", "external_id": f"{marker}-run"}
+    _done(admin.post(f"jobs/{marker}/{marker}-job/runs", run))
+    present["job_secret"] = f"{marker}_secret"
+
+
+def job_text(name: str) -> str:
+    return f"""version: 2
+name: {name}
+owner: {name}-owner
+schedule: {{start_date: "2026-11-01"}}
+task: {{name: bq, config: {{}}}}
+"""
 
 
 def _make_fleet(admin: Api, present: dict[str, str]) -> None:
