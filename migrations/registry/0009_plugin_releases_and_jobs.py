@@ -31,6 +31,7 @@ class Migration(migrations.Migration):
             name='PluginFolder',
             fields=[
                 ('id', models.SmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ('reader', models.CharField(blank=True, default='', max_length=253)),
                 ('path', models.CharField(max_length=1000)),
                 ('digest', models.CharField(blank=True, default='', max_length=64)),
                 ('diagnostics', models.JSONField(default=list)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +10,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.access import audit
-from controlplane.access.secrets.sealing import seal
+from controlplane.access.secrets.sealing import seal, unseal
 from controlplane.access.team_models import Team
-from controlplane.errors import FieldError, InvalidRequest, SourceIsReadOnly
+from controlplane.errors import FieldError, InvalidRequest, SecretsUnavailable, SourceIsReadOnly
 from controlplane.identity.actors import Actor
 from controlplane.preconditions import Precondition, check
 from registry.plugin_releases import event_types
@@ -123,7 +124,20 @@ def _store(
 
 def _seal_all(plugin_set: PluginSet, secrets: tuple[SecretToSeal, ...], actor: Actor) -> None:
     for secret in secrets:
-        write_secret(plugin_set, secret.name, secret.value, actor=actor)
+        if not _has_value(plugin_set, secret):
+            write_secret(plugin_set, secret.name, secret.value, actor=actor)
+
+
+def _has_value(plugin_set: PluginSet, secret: SecretToSeal) -> bool:
+    """Return whether the credential is stored already: the same document again changes nothing."""
+    row = plugin_set.secrets.filter(name=secret.name).first()
+    if row is None:
+        return False
+    try:
+        return hmac.compare_digest(unseal(row.sealed, row.context), secret.value.encode())
+    except SecretsUnavailable:
+        # Its key is lost, and the value is here.
+        return False
 
 
 @transaction.atomic

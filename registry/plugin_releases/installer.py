@@ -13,6 +13,7 @@ from controlplane.database.clock import database_now
 from controlplane.errors import ControlplaneError
 from controlplane.identity.actors import system
 from registry.plugin_releases.activation import activate_ready, beat
+from registry.plugin_releases.folder_source import FolderSource
 from registry.plugin_releases.models import PluginSet
 from registry.plugin_releases.node_installation import install_on_node
 from registry.plugin_releases.resolving import Resolver
@@ -27,6 +28,7 @@ class Installer:
     def __init__(self, node: str, server_version: str) -> None:
         self.node, self.server_version = node, server_version
         self.resolver = Resolver(node, _ACTOR, server_version=server_version)
+        self.folder = FolderSource(node)
         self.halted = Event()
 
     def run(self, pause_seconds: float) -> None:
@@ -40,6 +42,7 @@ class Installer:
         """Do once what is to be done. A failure is logged, and stops no other part."""
         close_old_connections()
         self._do("heartbeat", lambda: beat(self.node, self.server_version))
+        self._do("configuration files", self.folder.refresh)
         self._do("fetching", self.resolver.step)
         self._do("sets", self._install_all)
         self._do("activation", lambda: activate_ready(_ACTOR))

@@ -267,9 +267,13 @@ class PluginInstallation(models.Model):
 
 
 class PluginFolder(models.Model):
-    """The state of the folder source: what was read last, and what is wrong with it. One row."""
+    """The state of the folder source: what was read last, and what is wrong with it. One row.
+
+    reader: the installer that reads; others only take over when it is silent.
+    """
 
     id = models.SmallIntegerField(primary_key=True, default=1)
+    reader = models.CharField(max_length=253, blank=True, default="")
     path = models.CharField(max_length=1000)
     digest = models.CharField(max_length=64, blank=True, default="")
     diagnostics: Any = models.JSONField(default=list)
