@@ -101,6 +101,7 @@ class FolderSource:
 
     def _note_unreadable(self, problem: str) -> None:
         """Without a new sign of this reader, so that another one takes over which can read."""
+        self._tried = ("", 0.0)
         entry = _problem(FolderFile("", ""), problem)
         PluginFolder.objects.bulk_create(
             [PluginFolder(reader=self.reader, path=str(settings.PLUGIN_CONFIG_PATH)[:1000])],
