@@ -110,6 +110,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "PluginInstallationState": "registry.plugin_releases.models.InstallationState",
         "PluginReleaseState": "registry.plugin_releases.models.ReleaseState",
         "PluginOrigin": "registry.plugin_releases.models.PluginSource",
+        "PluginSourceState": "registry.api.plugins.config_schemas.SOURCE_STATES",
         "PluginState": "registry.api.plugins.release_schemas.PLUGIN_STATES",
         "PluginDiagnosticCode": "registry.api.plugins.schemas.CODES",
         "PluginDiagnosticSeverity": "registry.api.plugins.schemas.SEVERITIES",

@@ -81,6 +81,14 @@ def found_plugin(row: ReleasedPlugin, version: str) -> FoundPlugin:
     return FoundPlugin(row.release, executor)
 
 
+def image_of(row: ReleasedPlugin) -> str:
+    """Return the image that jobs run by default; empty if no job can run the plugin."""
+    try:
+        return found_plugin(row, "").executor.image
+    except UnknownPlugin:
+        return ""
+
+
 def _executor(name: str, text: str, version: str) -> Executor:
     spec = read_spec(text).content
     if spec is None:

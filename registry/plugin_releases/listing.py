@@ -38,6 +38,8 @@ from registry.plugin_releases.node_installation import usable_artifact
 from registry.plugin_releases.plugin_sets import find_set, visible_sets
 
 ACTIVE, DEGRADED, MISSING, FETCHING = "active", "degraded", "missing", "fetching"
+# Of the releases with a plugin, when one of its versions is wanted.
+_LOOKED_AT = 500
 PLUGIN_STATES = (ACTIVE, DEGRADED, MISSING, FETCHING)
 
 
@@ -83,6 +85,20 @@ def get_plugin(caller: Caller, team: Team | None, name: str) -> ReleasedPlugin:
             f"The active release has no plugin {name[:80]!r}. `GET /api/v1/plugins` lists the plugins."
         )
     return row
+
+
+def get_plugin_version(caller: Caller, team: Team | None, name: str, version: str) -> ReleasedPlugin:
+    """Return a plugin of the newest release that has this version of it. Raises UnknownPlugin."""
+    rows = ReleasedPlugin.objects.filter(release__in=visible_releases(caller), name=name)
+    rows = rows.filter(release__plugin_set__team=team).exclude(artifact=None)
+    found = rows.select_related("release__plugin_set__team", "artifact", "fallback").order_by("-release_id")
+    for row in found[:_LOOKED_AT]:
+        if version_text(row.artifact) == version:
+            return row
+    raise UnknownPlugin(
+        f"None of the last releases has version {version[:80]!r} of a plugin {name[:80]!r}."
+        " `GET /api/v1/plugin-releases` lists the releases."
+    )
 
 
 def version_text(artifact: PluginArtifact | None) -> str:

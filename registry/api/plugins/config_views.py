@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,13 +15,15 @@ from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
+from registry.api.plugins import config_schemas as schemas
 from registry.api.plugins import release_examples as examples
-from registry.api.plugins import release_schemas as schemas
 from registry.plugin_releases.config_changes import delete_secret, latest_config, write_config, write_secret
+from registry.plugin_releases.folder_state import source_state
 from registry.plugin_releases.models import PluginConfig, PluginSecret
 from registry.plugin_releases.plugin_sets import find_set, find_team, lock_set
-from registry.plugins.documents.configuration import read_configuration
+from registry.plugins.documents.configuration import Submission, read_configuration, read_configuration_value
 from registry.plugins.documents.fields import is_name
+from registry.plugins.documents.reading import Reading
 
 _TAGS = ["plugins"]
 
@@ -33,6 +37,12 @@ def _latest(request: Request, slug: str) -> PluginConfig:
             "No plugins are configured. Write it with PUT /api/v1/plugin-config."
         )
     return config
+
+
+def _read(body: dict[str, Any]) -> Reading[Submission]:
+    if "text" in body:
+        return read_configuration(body["text"])
+    return read_configuration_value(body["document"])
 
 
 class PluginConfigItem(Endpoint):
@@ -76,12 +86,12 @@ class PluginConfigItem(Endpoint):
     @mutation
     def put(self, request: Request) -> Response:
         query = schemas.TeamChangeQuery.parse(request)
-        text = parse_body(schemas.PluginConfigWrite, request)["text"]
+        body = parse_body(schemas.PluginConfigWrite, request)
         written = write_config(
             find_team(caller_of(request), query["team"], Action.PLUGIN_WRITE),
-            read_configuration(text),
+            _read(body),
             precondition=parse_precondition(request),
-            actor=actor_of(request, query["change_message"]),
+            actor=actor_of(request, query["change_message"] or body["message"]),
         )
         etag = version_etag(written.config.version)
         return Response(schemas.show_config(written.config), headers={"ETag": etag})
@@ -102,10 +112,30 @@ class PluginConfigVersions(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = schemas.TeamPageQuery.parse(request)
-        plugin_set = find_set(caller_of(request), query.get("team", ""))
+        plugin_set = find_set(caller_of(request), query["team"])
         rows = PluginConfig.objects.filter(plugin_set=plugin_set).select_related("plugin_set__team")
         page = paginate(request, rows, order=("-version",), query=query)
         return page_response(request, page, schemas.show_config)
+
+
+class PluginConfigSource(Endpoint):
+    actions = {"GET": Action.PLUGIN_READ}
+    problems = {"GET": (errors.UnknownTeam,)}
+
+    @extend_schema(
+        operation_id="plugin_config_source",
+        summary="Get the state of the configuration files",
+        description="Whether the configuration comes from files on the server, when they were read, and what"
+        " is wrong with them. Files with errors change nothing.",
+        tags=_TAGS,
+        parameters=[schemas.TeamQuery],
+        responses=schemas.PluginSourceRead,
+        examples=[examples.SOURCE],
+    )
+    def get(self, request: Request) -> Response:
+        query = schemas.TeamQuery.parse(request)
+        team = find_team(caller_of(request), query["team"], Action.PLUGIN_READ)
+        return Response(schemas.show_source(source_state(team)))
 
 
 class PluginSecretCollection(Endpoint):
@@ -123,7 +153,7 @@ class PluginSecretCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = schemas.TeamPageQuery.parse(request)
-        plugin_set = find_set(caller_of(request), query.get("team", ""))
+        plugin_set = find_set(caller_of(request), query["team"])
         rows = PluginSecret.objects.filter(plugin_set=plugin_set).select_related("plugin_set__team")
         page = paginate(request, rows, order=("name",), query=query)
         return page_response(request, page, schemas.show_secret)

@@ -18,8 +18,9 @@ from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.etags import respond
 from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
+from registry.api.plugins import config_schemas
+from registry.api.plugins import plugin_schemas as schemas
 from registry.api.plugins import release_examples as examples
-from registry.api.plugins import release_schemas as schemas
 from registry.api.plugins.byte_ranges import Part, answer_headers, requested_part
 from registry.plugin_releases import listing
 from registry.plugin_releases.content_store import content_store
@@ -39,12 +40,12 @@ class PluginCollection(Endpoint):
         summary="List plugins",
         description="The plugins of the active releases that you may read, by name.",
         tags=_TAGS,
-        parameters=[schemas.TeamPageQuery],
+        parameters=[config_schemas.AllTeamsPageQuery],
         responses=schemas.PluginPage,
         examples=[examples.PLUGINS],
     )
     def get(self, request: Request) -> Response:
-        query = schemas.TeamPageQuery.parse(request)
+        query = config_schemas.AllTeamsPageQuery.parse(request)
         caller = caller_of(request)
         rows = listing.active_plugins(caller)
         if query.get("team"):
@@ -63,15 +64,38 @@ class PluginItem(Endpoint):
         summary="Get a plugin",
         description="As the active release has it.",
         tags=_TAGS,
-        parameters=[schemas.TeamQuery],
+        parameters=[config_schemas.TeamQuery],
         responses=schemas.PluginRead,
         examples=[examples.PLUGIN],
     )
     def get(self, request: Request, name: str) -> Response:
-        query = schemas.TeamQuery.parse(request)
+        query = config_schemas.TeamQuery.parse(request)
         caller = caller_of(request)
         team = find_team(caller, query["team"], Action.PLUGIN_READ)
-        (shown,) = schemas.show_plugins([listing.get_plugin(caller, team, name)], caller)
+        row = listing.get_plugin(caller, team, name)
+        (shown,) = schemas.show_plugins([row], caller)
+        return Response(shown)
+
+
+class PluginVersionItem(Endpoint):
+    actions = {"GET": Action.PLUGIN_READ}
+    problems = {"GET": (errors.UnknownTeam, errors.UnknownPlugin)}
+
+    @extend_schema(
+        operation_id="plugins_version",
+        summary="Get a version of a plugin",
+        description="As the newest release with this version has it, also if it is not active any more.",
+        tags=_TAGS,
+        parameters=[config_schemas.TeamQuery],
+        responses=schemas.PluginRead,
+        examples=[examples.PLUGIN],
+    )
+    def get(self, request: Request, name: str, version: str) -> Response:
+        query = config_schemas.TeamQuery.parse(request)
+        caller = caller_of(request)
+        team = find_team(caller, query["team"], Action.PLUGIN_READ)
+        row = listing.get_plugin_version(caller, team, name, version)
+        (shown,) = schemas.show_plugins([row], caller)
         return Response(shown)
 
 
@@ -85,12 +109,12 @@ class PluginLock(Endpoint):
         description="What exactly clients install: `plugins.lock.json`, with digests of each archive and of"
         " its files. Send its ETag as `If-None-Match`, and get 304 while nothing has changed.",
         tags=_TAGS,
-        parameters=[schemas.TeamQuery],
+        parameters=[config_schemas.TeamQuery],
         responses=schemas.PluginLockRead,
         examples=[examples.LOCK],
     )
     def get(self, request: Request) -> Response:
-        query = schemas.TeamQuery.parse(request)
+        query = config_schemas.TeamQuery.parse(request)
         lock = listing.active_lock(caller_of(request), query["team"])
         return respond(request, lock.content, etag=f'"{lock.digest}"')
 

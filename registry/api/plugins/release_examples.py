@@ -54,6 +54,26 @@ _CONFIG: dict[str, Any] = {
     "changed_at": _WHEN,
     "changed_by": "ada",
 }
+_SOURCE: dict[str, Any] = {
+    "origin": "folder",
+    "state": "failing",
+    "path": "/etc/controlplane/plugins",
+    "reader": "web-1",
+    "read_at": _WHEN,
+    "loaded_at": _WHEN,
+    "problems": [
+        {
+            "file": "platform.yaml",
+            "team": None,
+            "code": "unknown_provider",
+            "path": "/plugins/plugins/0/provider",
+            "message": "There is no provider 'internel'.",
+            "hint": "Did you mean internal?",
+            "line": 7,
+            "column": 17,
+        }
+    ],
+}
 _SECRET: dict[str, Any] = {
     "name": "internal-token",
     "team": None,
@@ -71,11 +91,12 @@ _PLUGIN: dict[str, Any] = {
     "sha256": _SHA256,
     "size": 18_431,
     "config": {"executor_image": "registry.example.com/bq2bq:1.4.2"},
+    "url": "https://plugins.example.com/bq2bq.tar.gz",
+    "image": "registry.example.com/bq2bq:1.4.2",
+    "nodes": {"have": 1, "live": 1},
+    "jobs": 12,
     "release_id": _ID,
     "release_number": 7,
-    "nodes_ready": 2,
-    "nodes_live": 2,
-    "jobs": 12,
 }
 _SUMMARY: dict[str, Any] = {
     "id": _ID,
@@ -167,6 +188,7 @@ def _body(name: str, value: Any) -> OpenApiExample:
 CONFIG_WRITE = _body("One plugin", {"text": _TEXT})
 CONFIG = _answer("Configuration", _CONFIG)
 CONFIGS = _answer("Versions", _page(_CONFIG))
+SOURCE = _answer("A mistake in a file", _SOURCE)
 SECRET_WRITE = _body("Token", {"value": "a-token-of-the-provider"})
 SECRET = _answer("Secret", _SECRET)
 SECRETS = _answer("Secrets", _page(_SECRET))

@@ -13,6 +13,7 @@ from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.identity.roles import Action
+from registry.api.plugins import config_schemas
 from registry.api.plugins import release_examples as examples
 from registry.api.plugins import release_schemas as schemas
 from registry.plugin_releases import listing, release_changes
@@ -39,12 +40,12 @@ class PluginReleaseCollection(Endpoint):
         summary="List plugin releases",
         description="Newest first.",
         tags=_TAGS,
-        parameters=[schemas.TeamPageQuery],
+        parameters=[config_schemas.AllTeamsPageQuery],
         responses=schemas.PluginReleasePage,
         examples=[examples.RELEASES],
     )
     def get(self, request: Request) -> Response:
-        query = schemas.TeamPageQuery.parse(request)
+        query = config_schemas.AllTeamsPageQuery.parse(request)
         caller = caller_of(request)
         rows = listing.visible_releases(caller)
         if query.get("team"):
@@ -61,19 +62,19 @@ class PluginReleaseCollection(Endpoint):
             " still waits is superseded."
         ),
         tags=_TAGS,
-        parameters=[schemas.TeamChangeQuery],
+        parameters=[config_schemas.TeamChangeQuery],
         request=schemas.PluginReleaseWrite,
         responses={201: schemas.PluginReleaseRead},
         examples=[examples.RELEASE_WRITE, examples.RELEASE_CREATED],
     )
     @mutation
     def post(self, request: Request) -> Response:
-        query = schemas.TeamChangeQuery.parse(request)
+        query = config_schemas.TeamChangeQuery.parse(request)
         body = parse_body(schemas.PluginReleaseWrite, request)
         release = release_changes.create_release(
             find_team(caller_of(request), query["team"], Action.PLUGIN_RELEASE),
             ReleaseTerms(body["activate"] == "automatic", body["min_active"]),
-            actor=actor_of(request, query["change_message"]),
+            actor=actor_of(request, query["change_message"] or body["message"]),
         )
         headers = {"Location": f"/api/v1/plugin-releases/{release.id}"}
         return Response(schemas.show_release(release), status=201, headers=headers)

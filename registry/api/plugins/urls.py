@@ -8,6 +8,7 @@ urlpatterns = [
     path("plugin-config", config_views.PluginConfigItem.as_view()),
     path("plugin-config:validate", views.PluginConfigCheck.as_view()),
     path("plugin-config/versions", config_views.PluginConfigVersions.as_view()),
+    path("plugin-config/source", config_views.PluginConfigSource.as_view()),
     path("plugin-config/lock", plugin_views.PluginLock.as_view()),
     path("plugin-specs:validate", views.PluginSpecCheck.as_view()),
     path("plugin-secrets", config_views.PluginSecretCollection.as_view()),
@@ -21,4 +22,5 @@ urlpatterns = [
     path("plugins", plugin_views.PluginCollection.as_view()),
     path("plugins/<str:name>", plugin_views.PluginItem.as_view()),
     path("plugins/<str:name>/artifact", plugin_views.PluginArtifactItem.as_view()),
+    path("plugins/<str:name>/<str:version>", plugin_views.PluginVersionItem.as_view()),
 ]
