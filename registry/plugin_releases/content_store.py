@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -14,6 +15,8 @@ from django.conf import settings
 
 from controlplane.errors import UnknownPluginArtifact
 from plugin_store.durable_files import flush_folder
+
+_ASKED_AT_ONCE = 16
 
 
 class ContentStore(Protocol):
@@ -38,6 +41,12 @@ def content_store() -> ContentStore:
     """Return the store that PLUGIN_STORE names: a folder, or a URL of fsspec."""
     place = str(settings.PLUGIN_STORE)
     return RemoteStore(place) if "://" in place else FolderStore(Path(place))
+
+
+def missing_archives(store: ContentStore, digests: Collection[str]) -> set[str]:
+    """Return which of these archives are not there. A bucket is asked for several at once."""
+    with ThreadPoolExecutor(_ASKED_AT_ONCE, thread_name_prefix="plugin-store") as pool:
+        return {digest for digest, has in zip(digests, pool.map(store.has, digests), strict=True) if not has}
 
 
 def place_of(sha256: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Max
+from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.access import audit
@@ -17,6 +17,7 @@ from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from registry.plugin_releases import event_types
 from registry.plugin_releases.config_changes import latest_config
+from registry.plugin_releases.content_store import content_store, missing_archives
 from registry.plugin_releases.models import (
     PluginRelease,
     PluginSet,
@@ -81,12 +82,20 @@ def configuration_of(document: Any) -> Configuration:
 
 
 def earlier_plugins(plugin_set: PluginSet) -> dict[str, EarlierPlugin]:
-    """Return the plugins of the active release by name."""
-    rows = ReleasedPlugin.objects.filter(release_id=plugin_set.active_id)
-    return {
-        row.name: EarlierPlugin(row.identity, row.revision, row.artifact_id, bool(row.problem))
-        for row in rows
-    }
+    """Return the plugins of the active release by name. Archives that are gone are fetched again."""
+    rows = list(_with_artifacts(plugin_set.active_id))
+    gone = missing_archives(content_store(), {row.artifact.sha256 for row in rows if row.artifact})
+    return {row.name: _earlier(row, gone) for row in rows}
+
+
+def _earlier(row: ReleasedPlugin, gone: set[str]) -> EarlierPlugin:
+    artifact = row.artifact if row.artifact and row.artifact.sha256 not in gone else None
+    usable = row.artifact_id or row.fallback_id
+    return EarlierPlugin(row.identity, row.revision, artifact.id if artifact else None, usable)
+
+
+def _with_artifacts(release_id: UUID | None) -> QuerySet[ReleasedPlugin]:
+    return ReleasedPlugin.objects.filter(release_id=release_id).select_related("artifact", "fallback")
 
 
 def next_number(plugin_set: PluginSet) -> int:
@@ -108,7 +117,7 @@ def activate(release_id: UUID, *, actor: Actor) -> PluginRelease:
 def roll_back(release_id: UUID, *, actor: Actor) -> PluginRelease:
     """Make an earlier release of a set the active one again. Nothing is downloaded from providers.
 
-    Raises ReleaseNotUsable if it was never ready.
+    Raises ReleaseNotUsable if it was never active, or if its archives are gone.
     """
     release = _locked(release_id)
     if release.state == ReleaseState.ACTIVE:
@@ -118,6 +127,7 @@ def roll_back(release_id: UUID, *, actor: Actor) -> PluginRelease:
             f"Release {release.number} was never active, so there is nothing to roll back to."
             " Choose one with an activation time, or activate this one."
         )
+    _check_archives(release)
     return make_active(release, event_types.RELEASE_ROLLED_BACK, actor)
 
 
@@ -213,6 +223,18 @@ def _locked(release_id: UUID) -> PluginRelease:
     release = PluginRelease.objects.select_related("config").get(id=release_id)
     release.plugin_set = plugin_set
     return release
+
+
+def _check_archives(release: PluginRelease) -> None:
+    artifacts = {row.name: row.artifact or row.fallback for row in _with_artifacts(release.id)}
+    gone = missing_archives(content_store(), {one.sha256 for one in artifacts.values() if one})
+    names = [name for name, artifact in sorted(artifacts.items()) if artifact and artifact.sha256 in gone]
+    if names:
+        raise ReleaseNotUsable(
+            f"The archives of {', '.join(names[:5])} are no longer in the content store, so release"
+            f" {release.number} cannot be installed. Restore PLUGIN_STORE, or write its configuration again"
+            " and create a release, which fetches them."
+        )
 
 
 def _not_ready(release: PluginRelease) -> str:

@@ -23,12 +23,15 @@ class PluginChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EarlierPlugin:
-    """A plugin of the release before. artifact: None if it was never fetched; identity: of what it is."""
+    """A plugin of the release before. artifact: what can be taken over, of this identity; or None.
+
+    usable: what it runs as, which can be older.
+    """
 
     identity: str
     revision: str
     artifact: UUID | None
-    is_degraded: bool = False
+    usable: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +68,7 @@ def _plan(
     entry: Mapping[str, Any], identity: str, revision: str, earlier: Mapping[str, EarlierPlugin]
 ) -> PlannedPlugin:
     before = earlier.get(entry["output"])
-    is_same = (
-        before is not None and before.identity == identity and before.artifact and not before.is_degraded
-    )
+    is_same = before is not None and before.identity == identity and before.artifact is not None
     if before is None or not is_same:
         change = PluginChange.DOWNLOADED
     elif before.revision != revision:
@@ -82,5 +83,5 @@ def _plan(
         revision,
         change,
         artifact=before.artifact if before and is_same else None,
-        fallback=before.artifact if before else None,
+        fallback=before.usable if before else None,
     )
