@@ -20,11 +20,6 @@ from registry.plugin_releases.node_installation import usable_artifact
 from registry.plugin_releases.plugin_sets import name_of
 
 
-class PluginNodesRead(serializers.Serializer[Any]):
-    have = serializers.IntegerField(help_text="Live nodes that have it as released.")
-    live = serializers.IntegerField()
-
-
 class PluginRead(serializers.Serializer[Any]):
     name = serializers.CharField()
     team = serializers.CharField(allow_null=True)
@@ -39,7 +34,8 @@ class PluginRead(serializers.Serializer[Any]):
     config = serializers.DictField(help_text="Its variables.")
     url = serializers.CharField(help_text="Where the archive was fetched, without credentials; or empty.")
     image = serializers.CharField(help_text="That jobs run, or empty without a specification.")
-    nodes = PluginNodesRead()
+    nodes_ready = serializers.IntegerField(help_text="Live nodes that have it as released.")
+    nodes_live = serializers.IntegerField()
     jobs = serializers.IntegerField(help_text="Jobs that you may read and that use it.")
     release_id = serializers.UUIDField()
     release_number = serializers.IntegerField()
@@ -86,7 +82,8 @@ def show_plugins(rows: Sequence[ReleasedPlugin], caller: Caller) -> list[dict[st
     return [
         {
             **_show_plugin(row),
-            "nodes": {"have": nodes[row.id], "live": live},
+            "nodes_ready": nodes[row.id],
+            "nodes_live": live,
             "jobs": jobs[name_of(row.release.plugin_set), row.name],
         }
         for row in rows
