@@ -41,6 +41,8 @@ SECTIONS = (
     Section("guards", "Fleet guards", "Fleet", "u"),
     Section("resources", "Resources", "Dispatch", "n"),
     Section("dead-letters", "Dead letters", "Dispatch", "z"),
+    Section("plugins", "Plugins", "Executors", "1", ("plugin-releases", "plugin-config")),
+    Section("jobs", "Jobs", "Executors", "2"),
     Section("alerts", "Alerts", "Records", "g", ("notification-rules", "notification-channels")),
     Section("audit", "Audit log", "Records", "a"),
     Section("events", "Events", "Records", "v"),

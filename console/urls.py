@@ -26,6 +26,8 @@ urlpatterns = [
     path("", include("console.fleet.urls")),
     path("", include("console.dispatch.urls")),
     path("", include("console.agent_configs.urls")),
+    path("", include("console.plugins.urls")),
+    path("", include("console.jobs.urls")),
     path("", include("console.sinks.urls")),
     path("", include("console.notifications.urls")),
     path("", include("console.records.urls")),

@@ -1,0 +1,1 @@
+"""Pages of jobs: the list, one job, and what its runs get."""

@@ -1,0 +1,1 @@
+"""Pages of plugins: what is installed, releases with their differences, and the configuration."""

@@ -1,0 +1,62 @@
+"""The list of plugins, and the page of one plugin."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from console.cpctl_commands import cpctl, curl
+from console.pages import load_page, page
+from controlplane.database.clock import database_now
+from controlplane.formats import strict_yaml
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from registry.api.plugins.plugin_schemas import show_plugins
+from registry.jobs.plugin_use import jobs_of
+from registry.plugin_releases.activation import live_nodes
+from registry.plugin_releases.listing import active_plugins, get_plugin, visible_releases
+from registry.plugin_releases.models import ReleaseState
+from registry.plugin_releases.plugin_sets import find_team
+
+_WAITING = (ReleaseState.RESOLVING, ReleaseState.READY)
+_MOST_JOBS = 20
+
+
+@page
+def plugins(request: HttpRequest, caller: Caller) -> HttpResponse:
+    caller.require_for_some_owner(Action.PLUGIN_READ)
+    results = load_page(request, caller, active_plugins(caller), order=("name", "id"))
+    context = {
+        "results": results,
+        "plugins": show_plugins(results.items, caller),
+        "waiting": visible_releases(caller).filter(state__in=_WAITING).order_by("-id")[:5],
+        "live": len(live_nodes()),
+        "may_write": bool(caller.owners_for(Action.PLUGIN_WRITE)),
+        "copies": {
+            "curl": curl(request, "GET", "plugins"),
+            "cpctl": cpctl("plugins", "list", "--mode", "server"),
+        },
+    }
+    return render(request, "console/plugins/plugins.html", context)
+
+
+@page
+def plugin(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
+    slug = request.GET.get("team", "")
+    team = find_team(caller, slug, Action.PLUGIN_READ)
+    row = get_plugin(caller, team, name)
+    (shown,) = show_plugins([row], caller)
+    jobs = jobs_of(caller, name)
+    context = {
+        "plugin": shown,
+        "release": row.release,
+        "variables": strict_yaml.dump(shown["config"]) if shown["config"] else "",
+        "artifact": row.artifact or row.fallback,
+        "jobs": jobs[:_MOST_JOBS],
+        "job_count": jobs.count(),
+        "now": database_now(),
+        "copies": {
+            "curl": curl(request, "GET", f"plugins/{name}{'?team=' if slug else ''}{slug}"),
+        },
+    }
+    return render(request, "console/plugins/plugin.html", context)
