@@ -95,8 +95,8 @@ def roll_back(request: HttpRequest, caller: Caller, release_id: UUID) -> HttpRes
         _Words(
             f"Roll back to release {release.number}?",
             "Roll back",
-            "Its plugins become active again. Nothing is downloaded from providers. The configuration stays as"
-            " it is: correct it before the next release.",
+            "Its plugins become active again. Nothing is downloaded from providers. The configuration stays"
+            " as it is: correct it before the next release.",
         ),
     )
     return confirm_change(
