@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import yaml
+from django.db.models.functions import Now
 
 from controlplane.access.team_models import Team
 from registry.plugin_releases.config_changes import write_config
+from registry.plugin_releases.content_store import content_store
 from registry.plugin_releases.installer import Installer
-from registry.plugin_releases.models import PluginRelease
+from registry.plugin_releases.models import PluginArtifact, PluginRelease
 from registry.plugin_releases.release_changes import ReleaseTerms, create_release
 from registry.plugins.documents.configuration import read_configuration
 from tests.support.api_client import ACTOR
-from tests.support.plugin_repository import PluginRepository
+from tests.support.plugin_repository import PluginRepository, plugin_archive, spec_of
 
 
 def entry(provider: str, name: str, checksum: str = "", **fields: Any) -> dict[str, Any]:
@@ -39,6 +44,39 @@ def released(content: dict[str, Any], team: Team | None = None, **terms: Any) ->
     """Write the configuration, and release it."""
     write_config(team, read_configuration(yaml.safe_dump(content)), precondition=None, actor=ACTOR)
     return create_release(team, ReleaseTerms(**terms), actor=ACTOR)
+
+
+def stored(content: dict[str, Any], team: Team | None = None, **terms: Any) -> PluginRelease:
+    """Release a configuration, with archives in the content store, as if an installer had fetched them."""
+    release = released(content, team, **terms)
+    for row in release.plugins.filter(artifact=None):
+        row.artifact = _stored_archive(release, row.name, row.entry.get("version", "1.0.0"))
+        row.save()
+    PluginRelease.objects.filter(id=release.id).update(state="ready", ready_at=Now())
+    release.refresh_from_db()
+    return release
+
+
+def _stored_archive(release: PluginRelease, name: str, version: str) -> PluginArtifact:
+    archive = plugin_archive(name, version=version)
+    sha256 = hashlib.sha256(archive).hexdigest()
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(archive)
+        file.flush()
+        content_store().put(Path(file.name), sha256)
+    artifact, _ = PluginArtifact.objects.get_or_create(
+        plugin_set=release.plugin_set,
+        sha256=sha256,
+        file_name=f"{name}.tar.gz",
+        defaults={
+            "tree": "b" * 64,
+            "size": len(archive),
+            "url": f"https://artifacts.example/{name}.tar.gz",
+            "version": version,
+            "spec": yaml.safe_dump(spec_of(name, version=version)),
+        },
+    )
+    return artifact
 
 
 def steps_until(installer: Installer, condition: Callable[[], bool], seconds: float = 20) -> None:

@@ -33,6 +33,7 @@ _FLYTECTL = "project: {project}\ndefaults:\n  cpu: '1'\n"
 _TYPE = {"name": "some_type", "title": "T", "meaning": "M", "schema": {"type": "object", "properties": {}}}
 _PROVIDER = {"name": "p", "endpoint": "http://x:1", "service_type": "vm", "schema_version": "v1"}
 _RESOURCE = {"service_type": "storage", "spec": {}}
+_PLUGINS = "plugins: {providers: [], plugins: []}"
 _RECEIVER = {"url": "https://127.0.0.1:9/"}
 _RULE: dict[str, Any] = {"name": "r", "when": {}, "to": []}
 _CHANNEL: dict[str, Any] = {"name": "c", "kind": "email", "config": {"to": ["a@example.com"]}}
@@ -425,6 +426,31 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "jobs_preview_input": (named("jobs/{project}/{job}:preview-input", SCOPE_B, {"scheduled_at": _AT}),),
     "jobs_validate": (Ask("jobs:validate", {"text": JOB}),),
     "jobs_preview": (Ask("jobs:preview", {"text": JOB, "scheduled_at": "2026-11-23T02:00:00Z"}),),
+    "plugin_config_get": (named("plugin-config?team={plugin_team}", FLEET, shows=True),),
+    "plugin_config_put": (
+        named("plugin-config?team={plugin_team}", FLEET, {"text": _PLUGINS}, If_Match="*"),
+        Ask("plugin-config", {"text": _PLUGINS}),
+    ),
+    "plugin_config_versions": (named("plugin-config/versions?team={plugin_team}", FLEET, shows=True),),
+    "plugin_config_source": (named("plugin-config/source?team={plugin_team}", FLEET),),
+    "plugin_config_lock": (named("plugin-config/lock?team={plugin_team}", FLEET, shows=True),),
+    "plugin_secrets_list": (named("plugin-secrets?team={plugin_team}", FLEET, shows=True),),
+    "plugin_secrets_put": (named("plugin-secrets/x?team={plugin_team}", FLEET, {"value": "v"}),),
+    "plugin_secrets_delete": (named("plugin-secrets/{plugin_secret}?team={plugin_team}", FLEET),),
+    "plugins_list": (lists("plugins", FLEET), named("plugins?team={plugin_team}", FLEET, shows=True)),
+    "plugins_get": (named("plugins/{plugin}?team={plugin_team}", FLEET, shows=True),),
+    "plugins_version": (named("plugins/{plugin}/0.0.0?team={plugin_team}", FLEET),),
+    "plugins_artifact": (named("plugins/{plugin}/artifact?team={plugin_team}", FLEET),),
+    "plugin_releases_list": (
+        lists("plugin-releases", FLEET),
+        named("plugin-releases?team={plugin_team}", FLEET, shows=True),
+    ),
+    "plugin_releases_get": (named("plugin-releases/{plugin_release}", FLEET, shows=True),),
+    "plugin_releases_create": (named("plugin-releases?team={plugin_team}", FLEET, {}, shows=True),),
+    "plugin_releases_activate": (named("plugin-releases/{plugin_release}:activate", FLEET, shows=True),),
+    "plugin_releases_rollback": (named("plugin-releases/{plugin_release}:rollback", FLEET, shows=True),),
+    "plugin_releases_cancel": (named("plugin-releases/{plugin_release}:cancel", FLEET),),
+    "plugin_nodes_list": (lists("plugin-nodes"),),
     "plugin_config_validate": (Ask("plugin-config:validate", {"text": "plugins: {}"}),),
     "plugin_specs_validate": (Ask("plugin-specs:validate", {"text": "name: x"}),),
     "me_can_i": (

@@ -12,7 +12,7 @@ from controlplane.access import principals, role_bindings
 from controlplane.access.login.oidc.models import Identity
 from controlplane.access.models import Principal, PrincipalKind, Session
 from controlplane.access.role_bindings import BindingTerms
-from controlplane.access.teams.teams import get_team
+from controlplane.access.teams.teams import create_team, get_team
 from controlplane.database.clock import database_now
 from controlplane.delivery.models import Delivery, Sink, SinkProgress
 from controlplane.delivery.signing import SigningSecret, new_secret
@@ -21,7 +21,12 @@ from controlplane.identity.roles import Role
 from controlplane.messaging.models import DeadLetter
 from controlplane.notifications.models import Alert, NotificationRule
 from controlplane.scopes import Scope
+from registry.plugin_releases.config_changes import write_secret
+from registry.plugin_releases.models import PluginArtifact, PluginRelease
+from registry.plugin_releases.release_changes import activate
 from tests.support.api_client import ACTOR, AGENT, Api
+from tests.support.plugin_repository import PluginRepository
+from tests.support.plugin_sets import document, entry, released
 
 # What stands in every name of a thing of its kind, and nowhere else.
 SCOPE_A, SCOPE_B = "zqscopea", "zqscopeb"
@@ -66,6 +71,7 @@ def make_world(admin: Api) -> World:
     _make_teams(admin, people, present)
     _make_sink(present)
     _make_alert(present)
+    _make_plugins(present)
     people |= _make_team_members()
     return World(_readers(admin, people), present, _absent(present))
 
@@ -260,6 +266,28 @@ def _make_alert(present: dict[str, str]) -> None:
     present |= {"alert_rule": str(rule.id), "channel": str(channel.id), "alert": str(alert.id)}
 
 
+def _make_plugins(present: dict[str, str]) -> None:
+    """Plugins of a team that only callers without limits to a project or team read."""
+    team = create_team(f"{FLEET}-team", actor=ACTOR)
+    plugin = entry("web", f"{FLEET}-plugin", "sha256:" + "a" * 64)
+    release = released(document(PluginRepository(f"https://{FLEET}.example.com"), plugin), team)
+    row = release.plugins.get()
+    row.artifact = PluginArtifact.objects.create(
+        plugin_set=release.plugin_set,
+        sha256="a" * 64,
+        file_name=f"{FLEET}-plugin.tar.gz",
+        tree="b" * 64,
+        size=1,
+        url=f"https://{FLEET}.example.com/x.tar.gz",
+    )
+    row.save()
+    PluginRelease.objects.filter(id=release.id).update(state="ready")
+    activate(release.id, actor=ACTOR)
+    write_secret(release.plugin_set, f"{FLEET}-secret", "value", actor=ACTOR)
+    present["plugin_team"] = team.slug
+    present |= {"plugin_release": str(release.id), "plugin": row.name, "plugin_secret": f"{FLEET}-secret"}
+
+
 def _make_team_members() -> dict[str, Principal]:
     """Callers whose role is limited to the objects of team A."""
     terms = BindingTerms(owned_by=get_team(TEAM_A))
@@ -311,6 +339,7 @@ def _absent(present: dict[str, str]) -> dict[str, str]:
     """Names of the same form, of nothing."""
     ids = ("agent", "letter", "provider", "token", "binding", "join", "grant", "session")
     ids += ("trusted", "secret", "identity", "sink", "delivery", "alert_rule", "channel", "alert")
+    ids += ("plugin_release",)
     numbers = {"version": "987654", "revision": "987654", "bundle": "987654"}
     named = {name: ABSENT for name in present if name not in (*ids, *numbers)}
     return {**named, "task": f"{ABSENT}_task", **dict.fromkeys(ids, _ABSENT_ID), **numbers}
