@@ -30,13 +30,17 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A server with a token. production: changes require typing the context's name."""
+    """A server with a token. production: changes require typing the context's name.
+
+    plugin_mode: of the commands `plugins`, server or client; empty: they need `--mode`.
+    """
 
     name: str
     server: str
     token: str = field(default="", repr=False)
     production: bool = False
     login: Login | None = None
+    plugin_mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,9 @@ COMMANDS = {
         "agent_configs", "agent_configs", "Publish and preview agent configurations, manage their bundles."
     ),
     "jobs": CommandEntry("jobs", "jobs", "Validate jobs, and preview what a run of a job gets."),
-    "plugins": CommandEntry("plugins", "plugins", "Validate plugin configurations and specifications."),
+    "plugins": CommandEntry(
+        "plugins", "plugins", "Release plugins on the server, or install its plugins on this machine."
+    ),
     "task-types": CommandEntry(
         "task_types_and_audit", "task_types", "List task types and the agents that serve them."
     ),
@@ -98,6 +100,9 @@ COMMANDS = {
     "completion": CommandEntry("completion", "completion", "Print the completion script of a shell."),
 }
 
+# Other names of commands, which `--help` does not list.
+ALIASES = {"plugin": "plugins"}
+
 
 class LazyGroup(TyperGroup):
     """A command group that builds its commands on demand."""
@@ -106,12 +111,13 @@ class LazyGroup(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             self.commands[cmd_name] = build(cmd_name)
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in COMMANDS:
+        if ALIASES.get(args[0], args[0]) not in COMMANDS:
             # To suggest the nearest name for a mistyped one.
             self.commands.update({name: self.get_command(ctx, name) for name in COMMANDS})
         return super().resolve_command(ctx, args)

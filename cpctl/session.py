@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,18 +43,26 @@ class Session:
         token = read_token(file) if file else os.environ.get("CPCTL_TOKEN", "")
         name = self.context or os.environ.get("CPCTL_CONTEXT", "")
         server = self.server or os.environ.get("CPCTL_SERVER", "")
-        context = chosen(self.config(), name=name, server=server, token=token.strip())
-        if context.login is None:
-            return context
-        from cpctl.oauth.renewal import is_due, renew
+        return _with_valid_token(chosen(self.config(), name=name, server=server, token=token.strip()))
 
-        return renew(context, config_path()) if is_due(context.login) else context
+    def named(self, name: str) -> Context:
+        """Return a context by its name, whichever one is chosen."""
+        return _with_valid_token(chosen(self.config(), name=name))
+
+    def plugin_mode(self) -> str:
+        """Return the mode of plugins of the chosen context; empty without one."""
+        config = self.config()
+        name = self.context or os.environ.get("CPCTL_CONTEXT", "") or config.current
+        return config.contexts[name].plugin_mode if name in config.contexts else ""
+
+    def trace(self) -> Callable[[str], None]:
+        """Return what prints requests, if they are to be printed."""
+        return note if self.debug else lambda line: None
 
     def api(self, context: Context | None = None, *, tries: bool = True) -> Api:
         from cpctl.client import Api
 
-        trace = note if self.debug else lambda line: None
-        return Api(context or self.chosen(), trace=trace, tries=tries)
+        return Api(context or self.chosen(), trace=self.trace(), tries=tries)
 
     def paint(self) -> Paint:
         return paint_for(self.color, sys.stdout)
@@ -76,6 +85,15 @@ class Session:
         answer = sys.stdin.readline().strip()
         if answer != expected and not (expected == "y" and answer.lower() == "yes"):
             raise Declined("Nothing was changed.")
+
+
+def _with_valid_token(context: Context) -> Context:
+    """Return the context with its token renewed if that is due."""
+    if context.login is None:
+        return context
+    from cpctl.oauth.renewal import is_due, renew
+
+    return renew(context, config_path()) if is_due(context.login) else context
 
 
 SESSION = Session()

@@ -191,6 +191,9 @@ def set_context(
     server: Annotated[str, typer.Option(help="URL of the server.")] = "",
     token_file: TokenFile = "",
     production: Annotated[bool | None, typer.Option(help="Require typing its name for changes.")] = None,
+    plugin_mode: Annotated[
+        str | None, typer.Option(help="Mode of `cpctl plugins`: server or client; empty for none.")
+    ] = None,
 ) -> None:
     """Create or update a context, without contacting the server.
 
@@ -210,6 +213,10 @@ def set_context(
         context = replace(context, token=read_token(token_file))
     if production is not None:
         context = replace(context, production=production)
+    if plugin_mode is not None:
+        if plugin_mode not in ("", "server", "client"):
+            raise UsageError(f"Unknown mode {plugin_mode!r} of plugins. Use server or client.")
+        context = replace(context, plugin_mode=plugin_mode)
     save(replace(saved.with_context(context), current=saved.current or name), config_path())
 
 

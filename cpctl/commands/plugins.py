@@ -1,58 +1,22 @@
-"""The commands `plugins`: configurations and specifications of plugins."""
+"""The commands `plugins`: releases on the server, and plugins of this machine."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
 import typer
 
-from cpctl import files
-from cpctl.commands import options
-from cpctl.exits import Exit
-from cpctl.output import Format, document, say
-from cpctl.session import SESSION
+from cpctl.commands import plugin_checks, plugin_folders, plugin_installs, plugin_locks, plugin_releases
 
-plugins = typer.Typer(help="Validate plugin configurations and specifications.", no_args_is_help=True)
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Files, or - for standard input.")]
-
-
-@plugins.callback()
-def group() -> None:
-    """Keep `validate` a command of its own, although it is the only one."""
-
-
-@plugins.command()
-def validate(file: Files, *, output: options.Output = Format.TABLE) -> None:
-    """Validate configurations and specifications of plugins. Exits with 2 if one is invalid.
-
-    A file with `plugins:` is a configuration; any other one specifies a plugin.
-
-    \b
-    cpctl plugins validate plugin_config.yaml
-    cpctl plugins validate optimus-plugin-bq2bq.yaml optimus-plugin-transporter.yaml
-    """
-    results = [(name, _validated(text)) for name, text in files.texts(file)]
-    for name, result in results:
-        say(*(document(result, output) if output.is_whole else _lines(name, result)))
-    if not all(result["valid"] for _, result in results):
-        raise typer.Exit(Exit.USAGE)
-
-
-def _validated(text: str) -> Any:
-    path = "plugin-config:validate" if _is_config(text) else "plugin-specs:validate"
-    return SESSION.api().post(path, {"text": text}).json()
-
-
-def _is_config(text: str) -> bool:
-    return any(line.startswith(("plugins:", "plugins :", '"plugins"')) for line in text.splitlines())
-
-
-def _lines(name: str, result: Any) -> list[str]:
-    lines = [_line(name, entry) for entry in result["diagnostics"]]
-    omitted = [f"{name}: {result['omitted']} more"] if result["omitted"] else []
-    return [*lines, *omitted, f"{name}: {'valid' if result['valid'] else 'invalid'}"]
-
-
-def _line(name: str, entry: Any) -> str:
-    place = f"{name}:{entry['line']}:{entry['column']}"
-    return f"{place}: {entry['severity']}: {entry['message']} {entry['hint']}".rstrip()
+plugins = typer.Typer(
+    help="Release plugins on the server, or install the server's plugins on this machine.",
+    no_args_is_help=True,
+)
+plugins.command("validate")(plugin_checks.validate)
+plugins.command("install")(plugin_installs.install)
+plugins.command("sync")(plugin_installs.sync)
+plugins.command("list")(plugin_folders.list_plugins)
+plugins.command("verify")(plugin_folders.verify)
+plugins.command("lock")(plugin_locks.lock)
+plugins.command("mirror")(plugin_locks.mirror)
+plugins.command("rollback")(plugin_releases.rollback)
+plugins.command("clean")(plugin_folders.clean)
+plugins.add_typer(plugin_releases.releases, name="releases")
