@@ -85,9 +85,9 @@ def install(
     )
     if chosen is Mode.SERVER:
         text = files.texts([config])[0][1] if config else ""
-        wanted = server_mode.ServerInstallation(team, text, message, locked, manual, min_active)
+        installation = server_mode.ServerInstallation(team, text, message, locked, manual, min_active)
         change = options.ChangeOptions(message, dry_run, yes)
-        return _release(wanted, config, change, output, timeout)
+        return _release(installation, config, change, output, timeout)
     lock_file = Path(lock) if lock else DEFAULT_LOCK_FILE if locked else None
     place = _ClientPlace(team, root, mirror, lock_file, locked, best_effort, dry_run, timeout)
     _show(_install(place, None if mirror else SESSION.chosen(), output), output, is_dry_run=dry_run)
@@ -152,7 +152,7 @@ def _install(place: _ClientPlace, context: Context | None, output: Format) -> Ou
         raise UsageError("With --mirror, no server says where plugins belong.", hint="add --root DIR")
     progress = Progress(output)
     downloader = plugin_options.downloader_for(context, progress, place.timeout)
-    wanted = ClientInstallation(
+    installation = ClientInstallation(
         origin=plugin_options.origin_for(place.mirror, place.team, downloader, context),
         team=place.team,
         folder=ClientFolder(Path(place.root).absolute())
@@ -163,7 +163,7 @@ def _install(place: _ClientPlace, context: Context | None, output: Format) -> Ou
         is_best_effort=place.is_best_effort,
         is_dry_run=place.is_dry_run,
     )
-    return install_client(wanted, downloader, progress)
+    return install_client(installation, downloader, progress)
 
 
 def _show(outcome: Outcome, output: Format, *, is_dry_run: bool) -> None:
@@ -193,52 +193,56 @@ def _summary(outcome: Outcome, *, is_dry_run: bool) -> str:
     if not (outcome.installed or outcome.removed or outcome.failures):
         return f"{outcome.folder}: {len(outcome.unchanged)} plugins, up to date."
     counts = f"{len(outcome.installed)} installed, {len(outcome.removed)} removed"
-    kept_count = f"{len(outcome.unchanged)} unchanged, {len(outcome.failures)} failed"
-    text = f"{outcome.folder}: {counts}, {kept_count}; {outcome.downloaded:,} bytes downloaded."
+    rest = f"{len(outcome.unchanged)} unchanged, {len(outcome.failures)} failed"
+    text = f"{outcome.folder}: {counts}, {rest}; {outcome.downloaded:,} bytes downloaded."
     return f"Dry run: {text}" if is_dry_run else text
 
 
 def _release(
-    wanted: server_mode.ServerInstallation,
+    installation: server_mode.ServerInstallation,
     file: str,
     change: options.ChangeOptions,
     output: Format,
     timeout: float,
 ) -> None:
     api, progress = SESSION.api(), Progress(output)
-    if wanted.text:
-        _send(wanted, file, change, progress)
-    elif wanted.is_locked:
-        configuration, _ = server_mode.current_configuration(api, wanted.team)
+    if installation.text:
+        _send(installation, file, change, progress)
+    elif installation.is_locked:
+        configuration, _ = server_mode.current_configuration(api, installation.team)
         if configuration:
             server_mode.require_checksums(configuration["document"])
     if change.dry_run:
         return
-    if not wanted.text:
+    if not installation.text:
         change.ask("Release the plugins of the server's configuration?")
-    release = server_mode.create_release(api, wanted)
+    release = server_mode.create_release(api, installation)
     until = time.monotonic() + timeout
-    release = server_mode.wait_until_active(api, release, until, progress, is_manual=wanted.is_manual)
+    release = server_mode.wait_until_active(api, release, until, progress, is_manual=installation.is_manual)
     show_release(release, output)
 
 
 def _send(
-    wanted: server_mode.ServerInstallation, file: str, change: options.ChangeOptions, progress: Progress
+    installation: server_mode.ServerInstallation, file: str, change: options.ChangeOptions, progress: Progress
 ) -> None:
     """Validate the configuration, show its changes, ask, and store it."""
-    validation = validated(wanted.text)
+    validation = validated(installation.text)
     for line in diagnostic_lines(file, validation):
         note(line)
     if not validation["valid"]:
         raise typer.Exit(Exit.USAGE)
-    if wanted.is_locked:
+    if installation.is_locked:
         server_mode.require_checksums(validation["document"])
-    current, _ = server_mode.current_configuration(SESSION.api(), wanted.team)
+    current, _ = server_mode.current_configuration(SESSION.api(), installation.team)
     changes = server_mode.document_changes(current["document"] if current else None, validation["document"])
     for line in changes:
         progress.event("change", line, change=line[:1], plugin=line[2:])
-    change.ask(f"Release these plugins for {f'team {wanted.team}' if wanted.team else 'the platform'}?")
-    _, stored = server_mode.send_configuration(SESSION.api(), wanted, validation, dry_run=change.dry_run)
+    change.ask(
+        f"Release these plugins for {f'team {installation.team}' if installation.team else 'the platform'}?"
+    )
+    _, stored = server_mode.send_configuration(
+        SESSION.api(), installation, validation, dry_run=change.dry_run
+    )
     version = stored["version"] if stored else current["version"] if current else 0
     text = (
         f"Configuration {version} is stored." if stored else f"The server has it as configuration {version}."
@@ -251,8 +255,10 @@ def show_release(release: Any, output: Format) -> None:
     if output is Format.JSON:
         Progress(output).event("finished", "", release=release)
     else:
-        state = "active" if release["state"] == "active" else "ready; activate it with its number"
-        say(f"Release {release['number']} is {state}: {len(release['plugins'])} plugins.")
+        number, team = release["number"], f" --team {release['team']}" if release.get("team") else ""
+        say(f"Release {number} is {release['state']}: {len(release['plugins'])} plugins.")
+        if release["state"] == "ready":
+            SESSION.tell(f"try: cpctl plugins releases activate {number}{team}")
     degraded = [plugin for plugin in release["plugins"] if plugin.get("problem")]
     for plugin in degraded:
         note(as_text(f"{plugin['name']} is degraded: {plugin['problem']}"))

@@ -7,7 +7,7 @@ import typer
 from cpctl.commands import plugin_checks, plugin_folders, plugin_installs, plugin_locks, plugin_releases
 
 plugins = typer.Typer(
-    help="Release plugins on the server, or install the server's plugins on this machine.",
+    help="Release plugins on the server, or install its plugins on this machine.",
     no_args_is_help=True,
 )
 plugins.command("validate")(plugin_checks.validate)

@@ -54,26 +54,26 @@ class Outcome:
     failures: dict[str, str] = field(default_factory=dict)
 
 
-def install_client(wanted: ClientInstallation, downloader: Downloader, progress: Progress) -> Outcome:
+def install_client(request: ClientInstallation, downloader: Downloader, progress: Progress) -> Outcome:
     """Install the plugins. A second run finds nothing to do; one that was killed is completed."""
-    folder = wanted.folder
+    folder = request.folder
     with as_command_errors():
-        check_origin(folder, folder.origin(), server=wanted.origin.server, team=wanted.team)
-        if wanted.is_dry_run:
+        check_origin(folder, folder.origin(), server=request.origin.server, team=request.team)
+        if request.is_dry_run:
             folder.check()
-            return _preview(wanted)
+            return _preview(request)
         folder.make()
         with exclusive(folder.run_lock, timeout=_WAIT_SECONDS):
-            return _install(wanted, downloader, progress)
+            return _install(request, downloader, progress)
 
 
-def _preview(wanted: ClientInstallation) -> Outcome:
-    lock = read_lock(_lock(wanted, wanted.folder.origin()).text)
-    plan = _plan(wanted.folder, lock)
+def _preview(request: ClientInstallation) -> Outcome:
+    lock = read_lock(_lock(request, request.folder.origin()).text)
+    plan = _plan(request.folder, lock)
     changed = {*plan.added, *plan.changed}
     return Outcome(
-        wanted.folder.root,
-        load_manifest(wanted.folder.root).active,
+        request.folder.root,
+        load_manifest(request.folder.root).active,
         installed=tuple(sorted(changed)),
         removed=plan.removed,
         unchanged=tuple(plugin.name for plugin in lock.plugins if plugin.name not in changed),
@@ -81,34 +81,39 @@ def _preview(wanted: ClientInstallation) -> Outcome:
     )
 
 
-def _install(wanted: ClientInstallation, downloader: Downloader, progress: Progress) -> Outcome:
-    folder = wanted.folder
-    served = _lock(wanted, folder.origin())
+def _install(request: ClientInstallation, downloader: Downloader, progress: Progress) -> Outcome:
+    folder = request.folder
+    before = folder.origin()
+    served = _lock(request, before)
     lock = read_lock(served.text)
     plan = _plan(folder, lock)
     progress.event(
         "planned", "", missing=len(plan.missing), bytes=plan.bytes, lock_unchanged=served.is_unchanged
     )
-    outcome = _current(folder, lock) if plan.is_current else _switch(wanted, lock, plan, downloader, progress)
-    folder.remember(Origin(wanted.origin.server, wanted.team, served.etag, served.text.decode()))
+    outcome = (
+        _current(folder, lock) if plan.is_current else _switch(request, lock, plan, downloader, progress)
+    )
+    # A mirror has no address of its own: the folder stays that of its server.
+    server = request.origin.server or (before.server if before else "")
+    folder.remember(Origin(server, request.team, served.etag, served.text.decode()))
     if not outcome.failures:
         for path in folder.downloads.iterdir():
             remove(path)
     return outcome
 
 
-def _lock(wanted: ClientInstallation, origin: Origin | None) -> LockText:
+def _lock(request: ClientInstallation, origin: Origin | None) -> LockText:
     """Return the lock to install. Raises Conflicting if it must match a file and does not."""
-    if wanted.lock_file and not wanted.must_match:
-        return LockText(read_lock_file(wanted.lock_file))
-    is_same = origin is not None and (origin.server, origin.team) == (wanted.origin.server, wanted.team)
-    served = wanted.origin.lock(LockText(origin.lock.encode(), origin.etag) if origin and is_same else None)
-    if wanted.lock_file:
-        written = read_lock(read_lock_file(wanted.lock_file))
+    if request.lock_file and not request.must_match:
+        return LockText(read_lock_file(request.lock_file))
+    is_same = origin is not None and (origin.server, origin.team) == (request.origin.server, request.team)
+    served = request.origin.lock(LockText(origin.lock.encode(), origin.etag) if origin and is_same else None)
+    if request.lock_file:
+        written = read_lock(read_lock_file(request.lock_file))
         if lines := lock_differences(written, read_lock(served.text)):
             raise Conflicting(
-                f"Nothing was installed, because {wanted.lock_file} and the lock of"
-                f" {wanted.origin.server or 'the mirror'} differ: {'; '.join(lines)}.",
+                f"Nothing was installed, because {request.lock_file} and the lock of"
+                f" {request.origin.server or 'the mirror'} differ: {'; '.join(lines)}.",
                 hint="review it, and update the file with cpctl plugins lock --upgrade",
             )
     return served
@@ -127,17 +132,17 @@ def _current(folder: ClientFolder, lock: LockDocument) -> Outcome:
 
 
 def _switch(
-    wanted: ClientInstallation,
+    request: ClientInstallation,
     lock: LockDocument,
     plan: InstallationPlan,
     downloader: Downloader,
     progress: Progress,
 ) -> Outcome:
     """Fetch what is missing, then make all plugins active by one write."""
-    downloads, origin = wanted.folder.downloads, wanted.origin
+    downloads, origin = request.folder.downloads, request.origin
     remote = [plugin for plugin in plan.missing if not origin.local_file(plugin)]
     errors = fetch_all(origin, remote, lambda plugin: downloads / plugin.sha256, downloader, progress)
-    if not wanted.is_best_effort:
+    if not request.is_best_effort:
         raise_failures(errors, {plugin.sha256: plugin.name for plugin in remote}, "Nothing was installed")
 
     def fetch(plugin: LockedPlugin) -> None:
@@ -146,13 +151,13 @@ def _switch(
         downloader.fetch(archive_of(origin, plugin), downloads / plugin.sha256)
 
     report = install(
-        wanted.folder.root,
+        request.folder.root,
         [_request(origin, plugin, downloads, fetch) for plugin in lock.plugins],
         now=datetime.now(UTC),
-        options=InstallOptions(InstallMode.BEST_EFFORT if wanted.is_best_effort else InstallMode.STRICT),
+        options=InstallOptions(InstallMode.BEST_EFFORT if request.is_best_effort else InstallMode.STRICT),
     )
     fetched = {plugin.sha256: plugin.size for plugin in remote if plugin.sha256 not in errors}
-    return _outcome(wanted.folder, report, sum(fetched.values()))
+    return _outcome(request.folder, report, sum(fetched.values()))
 
 
 def _request(

@@ -31,15 +31,15 @@ def plan_installation(
 ) -> InstallationPlan:
     """Compare a lock with what is installed. `is_intact` reads the files of an installed plugin."""
     active = {plugin.name: plugin for plugin in manifest.current.plugins}
-    wanted = {plugin.name: plugin for plugin in lock.plugins}
+    locked = {plugin.name: plugin for plugin in lock.plugins}
     missing = tuple(plugin for plugin in lock.plugins if not _is_stored(plugin, manifest, is_intact))
-    added = tuple(sorted(wanted.keys() - active.keys()))
-    removed = tuple(sorted(active.keys() - wanted.keys()))
+    added = tuple(sorted(locked.keys() - active.keys()))
+    removed = tuple(sorted(active.keys() - locked.keys()))
     absent = {plugin.name for plugin in missing}
     changed = tuple(
         name
-        for name in sorted(wanted.keys() & active.keys())
-        if name in absent or differs(wanted[name], active[name])
+        for name in sorted(locked.keys() & active.keys())
+        if name in absent or differs(locked[name], active[name])
     )
     is_current = not (missing or added or changed or removed) and bool(manifest.active)
     return InstallationPlan(missing, added, changed, removed, is_current)

@@ -23,14 +23,14 @@ def fetch_all(
     progress: Progress,
 ) -> dict[str, CpctlError]:
     """Fetch archives that are not there yet, each digest once. Return the errors by digest."""
-    wanted = {plugin.sha256: plugin for plugin in plugins if not target_of(plugin).exists()}
-    progress.expect(sum(plugin.size for plugin in wanted.values()))
+    archives = {plugin.sha256: plugin for plugin in plugins if not target_of(plugin).exists()}
+    progress.expect(sum(plugin.size for plugin in archives.values()))
     failures: dict[str, CpctlError] = {}
     pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="download")
     try:
         futures: dict[Future[None], LockedPlugin] = {
             pool.submit(downloader.fetch, archive_of(origin, plugin), target_of(plugin)): plugin
-            for plugin in wanted.values()
+            for plugin in archives.values()
         }
         for future in as_completed(futures):
             _note(futures[future], future, failures, progress)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpctl.errors import ApiError, Conflicting, Failed, TimedOut, UsageError
+from cpctl.errors import ApiError, Conflicting, Failed, NotFound, TimedOut, UsageError
 from cpctl.output import Item
 from cpctl.paths import segment
 from cpctl.plugins.progress import Progress
@@ -33,15 +33,15 @@ class ServerInstallation:
 
 
 def send_configuration(
-    api: Api, wanted: ServerInstallation, validation: Item, *, dry_run: bool
+    api: Api, installation: ServerInstallation, validation: Item, *, dry_run: bool
 ) -> tuple[Item | None, Item | None]:
     """Store a configuration unless the server has it already. Return the one before and the new one."""
-    current, etag = current_configuration(api, wanted.team)
+    current, etag = current_configuration(api, installation.team)
     if current and current.get("digest") == validation["digest"] and not validation["secrets"]:
         return current, None
     headers = {"If-Match": etag} if etag else {"If-None-Match": "*"}
-    query = {"team": wanted.team, "change_message": wanted.message, "dry_run": dry_run}
-    body = {"text": wanted.text, "message": wanted.message}
+    query = {"team": installation.team, "change_message": installation.message, "dry_run": dry_run}
+    body = {"text": installation.text, "message": installation.message}
     return current, api.send("PUT", _CONFIG, body, query=query, headers=headers).json()
 
 
@@ -83,14 +83,14 @@ def _named(entry: Item) -> str:
     return f"{entry['output']} {entry.get('version', '')}".rstrip()
 
 
-def create_release(api: Api, wanted: ServerInstallation) -> Any:
+def create_release(api: Api, installation: ServerInstallation) -> Any:
     """Make a release of the current configuration."""
     body = {
-        "message": wanted.message,
-        "activate": "manual" if wanted.is_manual else "automatic",
-        **({} if wanted.min_active is None else {"min_active": wanted.min_active}),
+        "message": installation.message,
+        "activate": "manual" if installation.is_manual else "automatic",
+        **({} if installation.min_active is None else {"min_active": installation.min_active}),
     }
-    query = {"team": wanted.team, "change_message": wanted.message}
+    query = {"team": installation.team, "change_message": installation.message}
     return api.post(RELEASES, body, query=query).json()
 
 
@@ -176,11 +176,11 @@ def _hint(release: Item) -> str:
 
 
 def find_release(api: Api, team: str, number: int) -> Any:
-    """Return the release of this number. Raises UsageError."""
+    """Return the release of this number. Raises NotFound."""
     for release in api.items(RELEASES, {"team": team}):
         if release["number"] == number:
             return release
-    raise UsageError(f"There is no release {number}.", hint="cpctl plugins releases list")
+    raise NotFound(f"There is no release {number}.", hint="cpctl plugins releases list")
 
 
 def release_before(releases: list[Item]) -> Item:

@@ -293,7 +293,6 @@ class Truncated:
 class Slow:
     """Sends half of an archive, and then nothing more until the test ends."""
 
-    reached: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
 
     def __call__(self, handler: Handler, content: bytes) -> bool:
@@ -304,7 +303,6 @@ class Slow:
         handler.end_headers()
         handler.wfile.write(content[: len(content) // 2])
         handler.wfile.flush()
-        self.reached.set()
         self.released.wait(30)
         handler.close_connection = True
         return True
