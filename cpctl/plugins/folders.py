@@ -30,7 +30,12 @@ def base_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def folder_for(base: Path, server: str, team: str) -> Path:
-    """Return the folder of a server's team. By address: two contexts of one server share it."""
+    """Return the folder of a server's team. By address: two contexts of one server share it.
+
+    Raises UsageError for a team whose name is no name of a folder.
+    """
+    if team and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", team):
+        raise UsageError(f"Invalid team {team!r}.", hint="cpctl teams list")
     url = urlsplit(server)
     address = f"{url.hostname or ''}{f'-{url.port}' if url.port else ''}{url.path.rstrip('/')}"
     return base / re.sub(r"[^A-Za-z0-9._-]", "-", address).lstrip(".") / (team or PLATFORM)
