@@ -95,6 +95,10 @@ _HINTS = {
     "unknown_domain": "cpctl get domains",
     "unknown_resource_type": "cpctl get resource-types",
     "unknown_agent": "cpctl get agents",
+    "unknown_plugin": "cpctl plugins list --mode server",
+    "unknown_plugin_artifact": "cpctl plugins lock --upgrade, or install from a mirror that has it",
+    "unknown_plugin_config": "cpctl plugins install -c FILE --mode server",
+    "unknown_plugin_release": "cpctl plugins releases list",
     "unknown_resource": "cpctl resources list --show-deleted",
 }
 

@@ -30,12 +30,10 @@ _UPDATE = field("UPDATE")
 _PROBLEM = field("PROBLEM", wide=True)
 _CLIENT = (field("NAME"), field("VERSION"), field("PROVIDER"), field("STATE"), _DIGEST, _UPDATE, _PROBLEM)
 _SERVER = (
-    *(field("NAME"), field("VERSION"), field("PROVIDER"), field("STATE"), _DIGEST),
+    *(field("NAME"), field("TEAM"), field("VERSION"), field("PROVIDER"), field("STATE"), _DIGEST),
     Column("NODES", lambda item: _nodes(item.get("nodes"))),
     Column("JOBS", lambda item: _count(item.get("jobs"))),
-    _UPDATE,
-    field("IMAGE", wide=True),
-    field("URL", wide=True),
+    field("RELEASE", "release_number", wide=True),
     _PROBLEM,
 )
 
@@ -58,7 +56,7 @@ def list_plugins(
     if plugin_options.mode_of(mode) is Mode.SERVER:
         if root:
             raise UsageError("--root does not work in server mode.", hint="cpctl plugins list --mode client")
-        items = SESSION.api().get("plugins", {"team": team}).json()["items"]
+        items = list(SESSION.api().items("plugins", {"team": team}))
         columns = _SERVER
     else:
         items = _installed(plugin_options.folder_of(root, team))

@@ -237,9 +237,8 @@ def _send(
     changes = server_mode.document_changes(current["document"] if current else None, validation["document"])
     for line in changes:
         progress.event("change", line, change=line[:1], plugin=line[2:])
-    change.ask(
-        f"Release these plugins for {f'team {installation.team}' if installation.team else 'the platform'}?"
-    )
+    owner = installation.team or (current["team"] if current else None)
+    change.ask(f"Release these plugins{f' for team {owner}' if owner else ''}?")
     _, stored = server_mode.send_configuration(
         SESSION.api(), installation, validation, dry_run=change.dry_run
     )

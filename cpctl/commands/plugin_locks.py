@@ -59,16 +59,14 @@ def lock(
         raise UsageError("Names of plugins need --upgrade.", hint=f"cpctl plugins lock --upgrade {plugin[0]}")
     path = Path(file)
     with as_command_errors():
-        text = ServerOrigin(SESSION.api(), team).lock(None).text
-        served = read_lock(text)
+        served = read_lock(ServerOrigin(SESSION.api(), team).lock(None).text)
         if check:
             return _check(path, served)
         written = read_lock(path.read_bytes()) if path.exists() else None
         names = frozenset(plugin) if plugin else None if upgrade else frozenset[str]()
         updated = updated_lock(written, served, names)
         lines = changed_lines(written, updated)
-        # Byte by byte that of the server, where it is the same lock.
-        write_file(path, text if updated == served else write_lock(updated))
+        write_file(path, write_lock(updated))
     say(*lines, f"{path}: {len(updated.plugins)} plugins, {len(lines)} changed.")
     return None
 

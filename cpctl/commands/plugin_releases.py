@@ -12,7 +12,7 @@ from cpctl.columns import Kind, field, timestamp
 from cpctl.commands import get, options, plugin_options
 from cpctl.commands.plugin_installs import show_release
 from cpctl.errors import UsageError
-from cpctl.output import Column, Format, document, say
+from cpctl.output import Format, document, say
 from cpctl.paths import segment
 from cpctl.plugins import server_mode
 from cpctl.plugins.modes import Mode, check_options
@@ -25,13 +25,15 @@ RELEASE = Kind(
     "plugin-releases",
     server_mode.RELEASES,
     (
+        field("TEAM"),
         field("NUMBER"),
         field("STATE"),
         field("CONFIG", "config_version"),
-        Column("PLUGINS", lambda item: len(item.get("plugins") or [])),
         timestamp("CREATED", "created_at"),
         timestamp("ACTIVATED", "activated_at", wide=True),
+        field("BY", "created_by", wide=True),
         field("MESSAGE"),
+        field("WAITING FOR", "waiting_for"),
     ),
     key="number",
 )
@@ -95,11 +97,11 @@ def _roll_back_server(
 ) -> None:
     api = SESSION.api()
     if to is None:
-        release = server_mode.release_before(list(api.items(server_mode.RELEASES, {"team": team})))
+        release = server_mode.release_before(list(server_mode.releases_of(api, team)))
     else:
         release = server_mode.find_release(api, team, to)
-    owner = f"team {team}" if team else "the platform"
-    change.ask(f"Roll back the plugins of {owner} to release {release['number']}?")
+    owner = f" of team {release['team']}" if release["team"] else ""
+    change.ask(f"Roll back the plugins{owner} to release {release['number']}?")
     done = _act(release, "rollback", change)
     if change.dry_run:
         return change.tell(f"Release {release['number']} would be active.")

@@ -68,7 +68,7 @@ class ServerOrigin:
         try:
             answer = self.api.send("GET", "plugin-config/lock", query={"team": self.team}, headers=headers)
         except ApiError as error:
-            if error.status == 404 and not error.hint:
+            if error.code == "unknown_plugin_release":
                 error.hint = _NO_RELEASE
             raise
         if known and answer.status == 304:

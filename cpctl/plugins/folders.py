@@ -18,8 +18,8 @@ from cpctl.errors import Conflicting, UsageError
 from plugin_store.manifest import MANIFEST_FILE_NAME
 
 STATE_FOLDER = ".cpctl"
-# No team has such a name.
-PLATFORM = "_platform"
+# Of requests that name no team. No team has such a name.
+DEFAULT_TEAM = "_default"
 _IGNORED = frozenset({"lost+found"})
 
 
@@ -38,7 +38,7 @@ def folder_for(base: Path, server: str, team: str) -> Path:
         raise UsageError(f"Invalid team {team!r}.", hint="cpctl teams list")
     url = urlsplit(server)
     address = f"{url.hostname or ''}{f'-{url.port}' if url.port else ''}{url.path.rstrip('/')}"
-    return base / re.sub(r"[^A-Za-z0-9._-]", "-", address).lstrip(".") / (team or PLATFORM)
+    return base / re.sub(r"[^A-Za-z0-9._-]", "-", address).lstrip(".") / (team or DEFAULT_TEAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,9 @@ def check_origin(folder: ClientFolder, origin: Origin | None, *, server: str, te
     """Refuse to replace the plugins of another server or team."""
     if origin is None or not server or not origin.server or (origin.server, origin.team) == (server, team):
         return
-    owner = f"team {origin.team}" if origin.team else "the platform"
+    owner = f" for team {origin.team}" if origin.team else ""
     raise Conflicting(
-        f"{folder.root} has the plugins of {owner} at {origin.server}, and each server and team needs a"
-        " folder of its own.",
+        f"{folder.root} has the plugins of {origin.server}{owner}, and each server and team needs a folder"
+        " of its own.",
         hint="choose another folder with --root, or remove these with cpctl plugins clean --all",
     )

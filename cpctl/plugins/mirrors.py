@@ -12,7 +12,7 @@ from cpctl.plugins.locks import write_file
 from cpctl.plugins.parallel import fetch_all, raise_failures
 from cpctl.plugins.progress import Progress
 from cpctl.plugins.store_errors import as_command_errors
-from plugin_store.lock_document import LockedPlugin, read_lock
+from plugin_store.lock_document import LockedPlugin, read_lock, write_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ def write_mirror(
     The lock is written last: a mirror that has it has all of its archives.
     """
     with as_command_errors():
-        plugins = read_lock(locked.text).plugins
+        lock = read_lock(locked.text)
+        plugins = lock.plugins
 
         def target(plugin: LockedPlugin) -> Path:
             return folder / place_of(plugin.sha256)
@@ -58,7 +59,7 @@ def write_mirror(
         errors = fetch_all(origin, missing.values(), target, downloader, progress)
         names = {plugin.sha256: plugin.name for plugin in plugins}
         raise_failures(errors, names, "The mirror is not complete")
-        write_file(folder / lock_name(locked.team), locked.text)
+        write_file(folder / lock_name(locked.team), write_lock(lock))
         size = sum(plugin.size for plugin in missing.values())
         return MirrorOutcome(folder, len(plugins), len(missing), size)
 

@@ -41,7 +41,7 @@ def send_configuration(
         return current, None
     headers = {"If-Match": etag} if etag else {"If-None-Match": "*"}
     query = {"team": installation.team, "change_message": installation.message, "dry_run": dry_run}
-    body = {"text": installation.text, "message": installation.message}
+    body = {"text": installation.text}
     return current, api.send("PUT", _CONFIG, body, query=query, headers=headers).json()
 
 
@@ -86,7 +86,6 @@ def _named(entry: Item) -> str:
 def create_release(api: Api, installation: ServerInstallation) -> Any:
     """Make a release of the current configuration."""
     body = {
-        "message": installation.message,
         "activate": "manual" if installation.is_manual else "automatic",
         **({} if installation.min_active is None else {"min_active": installation.min_active}),
     }
@@ -159,9 +158,9 @@ def _plugin_state(plugin: Item) -> str:
 
 
 def _nodes(release: Item) -> str:
-    live = [node for node in release.get("nodes", ()) if node.get("live", True)]
-    ready = [node for node in live if node["state"] in ("active", "degraded", "verified")]
-    return f"{len(ready)} of {len(live)} nodes have it"
+    """Return how far the nodes are, and what it waits for."""
+    text = f"{release['nodes_ready']} of {release['nodes_required']} nodes have it"
+    return f"{text}; {release['waiting_for']}" if release.get("waiting_for") else text
 
 
 def problems(release: Item) -> str:
@@ -175,9 +174,27 @@ def _hint(release: Item) -> str:
     return f"cpctl plugins releases show {release['number']}"
 
 
+def team_of(api: Api, team: str) -> str:
+    """Return the team whose plugins a request without a team is about; empty for the platform.
+
+    Somebody who reaches one team alone means that one. Raises ApiError.
+    """
+    if team:
+        return team
+    current, _ = current_configuration(api, "")
+    return str(current["team"] or "") if current else ""
+
+
+def releases_of(api: Api, team: str) -> Iterator[Any]:
+    """Yield the releases of one team or of the platform, newest first."""
+    owner = team_of(api, team)
+    rows = api.items(RELEASES, {"team": owner})
+    return (release for release in rows if (release["team"] or "") == owner)
+
+
 def find_release(api: Api, team: str, number: int) -> Any:
     """Return the release of this number. Raises NotFound."""
-    for release in api.items(RELEASES, {"team": team}):
+    for release in releases_of(api, team):
         if release["number"] == number:
             return release
     raise NotFound(f"There is no release {number}.", hint="cpctl plugins releases list")

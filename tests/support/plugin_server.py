@@ -113,24 +113,25 @@ class Handler(BaseHTTPRequestHandler):
         if path == "plugin-config/lock":
             return self.lock(team)
         if path.endswith("/artifact"):
-            return self.artifact(query.get("sha256", [""])[0])
+            return self.artifact(team, query.get("sha256", [""])[0])
         return self.change(path, team, query, json.loads(body) if body else {})
 
     do_GET = do_POST = do_PUT = answer
 
     def lock(self, team: str) -> None:
         if team not in self.server.sets:
-            return self.problem(404, "plugin_release_missing", "No release of plugins is active.")
+            return self.problem(404, "unknown_plugin_release", "No release of plugins is active.")
         text = lock_of(self.server.sets[team])
         etag = f'"{hashlib.sha256(text).hexdigest()}"'
         if self.headers.get("If-None-Match") == etag:
             return self.send(304, b"", {"ETag": etag})
         return self.send(200, text, {"ETag": etag, "Content-Type": JSON})
 
-    def artifact(self, sha256: str) -> None:
+    def artifact(self, team: str, sha256: str) -> None:
+        active = {one.locked.sha256 for one in self.server.sets.get(team, [])}
         content = self.server.archives.get(sha256)
-        if content is None:
-            return self.problem(404, "unknown_plugin_artifact", "No release has this archive.")
+        if content is None or sha256 not in active:
+            return self.problem(404, "unknown_plugin_artifact", "The active release has no such archive.")
         if self.server.fault and self.server.fault(self, content):
             return None
         digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
@@ -154,13 +155,16 @@ class Handler(BaseHTTPRequestHandler):
         if path == "plugin-config" and self.command == "GET":
             config = self.server.configs.get(team)
             if config is None:
-                return self.problem(404, "plugin_config_missing", "There is no configuration.")
+                return self.problem(404, "unknown_plugin_config", "No plugins are configured.")
             return self.object(config, {"ETag": f'"{config["version"]}"'})
         if path == "plugin-config":
             return self.put_config(team, query, body)
         if path == "plugins":
-            return self.object({"items": [_row(one.locked) for one in self.server.sets.get(team, [])]})
-        return self.release(path, team, body)
+            return self.object({"items": self.rows(team), "next_cursor": None})
+        return self.release(path, team, query, body)
+
+    def rows(self, team: str) -> list[dict[str, Any]]:
+        return [_row(one.locked) for one in self.server.sets.get(team, [])]
 
     def put_config(self, team: str, query: dict[str, list[str]], body: Any) -> None:
         current = self.server.configs.get(team)
@@ -168,22 +172,32 @@ class Handler(BaseHTTPRequestHandler):
         expected = f'"{current["version"]}"' if current else ""
         if if_match != expected or (not current and self.headers.get("If-None-Match") != "*"):
             return self.problem(412, "version_mismatch", "It has changed.")
+        if body.keys() != {"text"}:
+            return self.problem(400, "invalid_request", "A field is unknown.")
         checked = _validation(body["text"])
-        stored = {"team": team, "version": (current or {"version": 0})["version"] + 1, **checked}
+        stored = {
+            "team": team or None,
+            "origin": "api",
+            "version": (current or {"version": 0})["version"] + 1,
+            **checked,
+        }
         if query.get("dry_run") != ["true"]:
             self.server.configs[team] = stored
         return self.object(stored)
 
-    def release(self, path: str, team: str, body: Any) -> None:
+    def release(self, path: str, team: str, query: dict[str, list[str]], body: Any) -> None:
         releases = self.server.releases
         if path == "plugin-releases" and self.command == "GET":
             return self.object({"items": releases[::-1], "next_cursor": None})
         if path == "plugin-releases":
-            plugins = [_row(one.locked) for one in self.server.sets.get(team, [])]
+            if body.keys() - {"activate", "min_active"}:
+                return self.problem(400, "invalid_request", "A field is unknown.")
             created: dict[str, Any] = {
-                "id": f"id-{len(releases) + 1}", "number": len(releases) + 1, "team": team,
-                "state": "resolving", "config_version": 1, "plugins": plugins, "nodes": [], "polls": 0,
-                "activate": body.get("activate", "automatic"), "message": body.get("message", ""),
+                "id": f"id-{len(releases) + 1}", "number": len(releases) + 1, "team": team or None,
+                "state": "resolving", "config_version": 1, "plugins": self.rows(team), "nodes": [],
+                "nodes_ready": 0, "nodes_required": 1, "waiting_for": "", "activated_at": None,
+                "activate": body.get("activate", "automatic"), "min_active": body.get("min_active"),
+                "message": query.get("change_message", [""])[0], "created_at": "2026-11-24T02:00:00Z",
             }  # fmt: skip
             releases.append(created)
             return self.object(created, status=201)
@@ -196,14 +210,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def advance(self, release: dict[str, Any], verb: str) -> None:
         """Each look brings a release a step further."""
-        release["polls"] += 1
         is_due = release["state"] == "ready" and release["activate"] == "automatic"
         if verb == "cancel":
             release["state"] = "failed"
         elif verb or is_due:
             for other in self.server.releases:
                 other["state"] = "superseded" if other["state"] == "active" else other["state"]
-            release.update(state="active", nodes=[{"name": "node-1", "state": "active", "live": True}])
+            nodes = [{"name": "node-1", "state": "active", "live": True}]
+            release.update(state="active", nodes=nodes, nodes_ready=1, activated_at="2026-11-24T02:00:01Z")
         elif release["state"] == "resolving":
             release["state"] = "ready"
         release.update(self.server.states)
@@ -230,9 +244,10 @@ class Handler(BaseHTTPRequestHandler):
 
 def _row(plugin: LockedPlugin) -> dict[str, Any]:
     return {
-        "name": plugin.name, "version": plugin.version, "provider": plugin.provider, "state": "active",
-        "sha256": plugin.sha256, "size": plugin.size, "problem": "", "change": "downloaded",
-        "nodes": {"have": 1, "live": 1}, "jobs": 2, "release": 1, "image": "", "url": plugin.url,
+        "name": plugin.name, "team": None, "version": plugin.version, "provider": plugin.provider,
+        "state": "active", "sha256": plugin.sha256, "size": plugin.size, "problem": "",
+        "change": "downloaded", "config": {}, "release_id": "id-1", "release_number": 1,
+        "nodes": {"have": 1, "live": 1}, "jobs": 2,
     }  # fmt: skip
 
 

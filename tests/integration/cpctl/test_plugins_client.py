@@ -280,17 +280,21 @@ def test_a_tampered_mirror_is_refused_and_repaired(server, cpctl, pack, root):
 def test_a_lock_file_decides_what_is_installed(server, cpctl, pack, root):
     publish(server, pack, "1.0")
     assert cpctl("plugins", "lock").code == Exit.OK
+    assert cpctl("plugins", "mirror", "mirror").code == Exit.OK
     publish(server, pack, "2.0")
+    cpctl("plugins", "mirror", "mirror")
 
     check = cpctl("plugins", "lock", "--check")
     locked = cpctl(*INSTALL, "--locked")
-    by_file = cpctl(*INSTALL, "--lock", "plugins.lock.json")
+    gone = cpctl(*INSTALL, "--lock", "plugins.lock.json")
+    by_file = cpctl(*INSTALL, "--lock", "plugins.lock.json", "--mirror", "mirror")
     installed = versions(root)
     upgraded = cpctl("plugins", "lock", "--upgrade", "bq2bq")
 
     assert check.code == Exit.DIFFERS
     assert "bq2bq: the server has 2.0, with another digest" in check.out
-    assert (locked.code, by_file.code) == (Exit.CONFLICT, Exit.OK)
+    assert (locked.code, gone.code, by_file.code) == (Exit.CONFLICT, Exit.DIFFERS, Exit.OK)
+    assert "mirror that has it" in gone.err
     assert installed == {"bq2bq": "1.0", "transporter": "1.0"}
     assert upgraded.lines[0] == "~ bq2bq 1.0 -> 2.0"
     assert cpctl(*INSTALL, "--lock", "plugins.lock.json").code == Exit.OK
@@ -317,13 +321,13 @@ def test_each_server_and_team_has_a_folder(server, cpctl, pack, tmp_path):
 
         folders = {str(path.parent.relative_to("all")) for path in Path("all").rglob("manifest.json")}
         ours, theirs = (f"127.0.0.1-{one.server_port}" for one in (server, other))
-        assert folders == {f"{ours}/_platform", f"{ours}/ml", f"{theirs}/_platform"}
-        assert versions(Path("all") / theirs / "_platform")["bq2bq"] == "2.0"
+        assert folders == {f"{ours}/_default", f"{ours}/ml", f"{theirs}/_default"}
+        assert versions(Path("all") / theirs / "_default")["bq2bq"] == "2.0"
         strange = cpctl(
             "--context", "b", "plugins", "install", "--mode", "client", "--root", f"all/{ours}/ml"
         )
         assert strange.code == Exit.CONFLICT
-        assert "has the plugins of team ml" in strange.err
+        assert f"has the plugins of {server.url} for team ml" in strange.err
 
 
 def test_one_server_that_fails_does_not_stop_the_others(server, cpctl, pack):

@@ -81,7 +81,7 @@ def test_events_as_json(server, cpctl):
     [
         ({"state": "failed"}, Exit.DIFFERS, "Release 1 failed."),
         ({"state": "superseded"}, Exit.CONFLICT, "Another release became active"),
-        ({"state": "resolving"}, Exit.TIMEOUT, "0 of 0 nodes have it"),
+        ({"state": "resolving"}, Exit.TIMEOUT, "0 of 1 nodes have it"),
         (
             {"plugins": [{"name": "bq2bq", "state": "degraded", "problem": "404 from artifacts"}]},
             Exit.DIFFERS,
@@ -226,15 +226,7 @@ def test_every_example_of_the_help_works(server, cpctl, tmp_path):
 def test_the_list_of_the_server(server, cpctl):
     listed = cpctl("plugins", "list", "--mode", "server")
 
-    assert listed.lines[0].split() == [
-        "NAME",
-        "VERSION",
-        "PROVIDER",
-        "STATE",
-        "DIGEST",
-        "NODES",
-        "JOBS",
-        "UPDATE",
-    ]
+    titles = ["NAME", "TEAM", "VERSION", "PROVIDER", "STATE", "DIGEST", "NODES", "JOBS"]
+    assert listed.lines[0].split() == titles
     assert listed.lines[1].split()[:2] == ["bq2bq", "1.4.0"]
     assert listed.lines[1].split()[-2:] == ["1/1", "2"]

@@ -82,12 +82,12 @@ def test_a_mode_is_mandatory(text):
 @pytest.mark.parametrize(
     ("server", "team", "folder"),
     [
-        ("https://cp.example.com", "", "cp.example.com/_platform"),
+        ("https://cp.example.com", "", "cp.example.com/_default"),
         ("https://cp.example.com", "ml", "cp.example.com/ml"),
-        ("http://127.0.0.1:8000", "", "127.0.0.1-8000/_platform"),
-        ("https://example.com/cp/a", "", "example.com-cp-a/_platform"),
-        ("https://example.com/../../etc", "", "example.com-..-..-etc/_platform"),
-        ("http://user:secret@[::1]:80", "", "--1-80/_platform"),
+        ("http://127.0.0.1:8000", "", "127.0.0.1-8000/_default"),
+        ("https://example.com/cp/a", "", "example.com-cp-a/_default"),
+        ("https://example.com/../../etc", "", "example.com-..-..-etc/_default"),
+        ("http://user:secret@[::1]:80", "", "--1-80/_default"),
     ],
 )
 def test_each_server_and_team_has_a_folder(server, team, folder):
