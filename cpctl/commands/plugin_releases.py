@@ -11,7 +11,6 @@ import typer
 from cpctl.columns import Kind, field, timestamp
 from cpctl.commands import get, options, plugin_options
 from cpctl.commands.plugin_installs import show_release
-from cpctl.errors import UsageError
 from cpctl.output import Format, document, say
 from cpctl.paths import segment
 from cpctl.plugins import server_mode
@@ -185,8 +184,6 @@ def cancel(
     """
     change = options.ChangeOptions(message, dry_run, yes)
     release = server_mode.find_release(SESSION.api(), team, number)
-    if release["state"] not in ("resolving", "ready"):
-        raise UsageError(f"Release {number} is {release['state']}.", hint="cpctl plugins rollback")
     change.ask(f"Cancel release {number}?")
     _act(release, "cancel", change)
     change.tell(f"Release {number} is canceled.")

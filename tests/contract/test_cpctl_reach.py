@@ -19,6 +19,7 @@ from cpctl.session import SESSION, Session
 from tests.support.described_server import JSON, OPERATIONS, example, request_example, serving
 
 ID = "019a9f5e-7c00-7000-8000-000000000001"
+RELEASE = 7
 HERE = "-p flytesnacks -d development"
 DOCUMENT = "kind: overrides\nproject: flytesnacks\nspec: {workflowExecutionConfig: {maxParallelism: 4}}\n"
 LINES = f"""
@@ -169,6 +170,21 @@ jobs validate job.yaml
 jobs preview job.yaml --scheduled-at 2026-11-23T02:00:00Z --set DATASET=warehouse --secret DB_PASSWORD
 plugins validate plugin_config.yaml
 plugins validate optimus-plugin-bq2bq.yaml
+plugins install -c plugin_config.yaml --mode server --min-active 2 --timeout 1 -m Why --yes
+plugins list --mode server -o wide
+plugins show bq2bq
+plugins nodes -o wide
+plugins lock
+plugins config show
+plugins config history -o wide
+plugins secrets list
+plugins secrets set artifacts-token -f workload.token --yes
+plugins secrets delete artifacts-token --yes
+plugins releases list -o wide
+plugins releases show {RELEASE}
+plugins releases activate {RELEASE} --timeout 1 --yes
+plugins releases cancel {RELEASE} --yes
+plugins rollback --mode server --to {RELEASE} --timeout 1 --yes
 agent-configs preview acme/sensors -f config.yaml
 agent-configs publish acme/sensors -f config.yaml --yes
 agent-configs delete acme/sensors --yes
@@ -265,6 +281,7 @@ whoami
 can-i override.write {HERE}
 """.strip().splitlines()
 NOT_REACHED = {
+    "plugins_artifact": "`plugins install --mode client` and `plugins mirror` fetch it as a file",
     "event_types_schema": "`dataschema` of events names it; consumers fetch it",
     "agents_register": "agents do it",
     "agents_join": "agents do it",

@@ -28,6 +28,11 @@ WAITING = {
     "overrides_source": {
         "pending": {"digest": "5891b5b522d5", "removals": 9, "stored": 10, "addresses": ["task_resource"]}
     },
+    "plugin_config_validate": {
+        "valid": True,
+        "document": {"plugins": {"plugins": [{"output": "bq2bq", "enabled": True}]}},
+        "diagnostics": [],
+    },
     "data_planes_get": {"held_digest": "5891b5b522d5", "held_changes": ["- agent acme-sensor"]},
 }
 

@@ -116,7 +116,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.artifact(team, query.get("sha256", [""])[0])
         return self.change(path, team, query, json.loads(body) if body else {})
 
-    do_GET = do_POST = do_PUT = answer
+    do_GET = do_POST = do_PUT = do_DELETE = answer
 
     def lock(self, team: str) -> None:
         if team not in self.server.sets:
@@ -159,6 +159,12 @@ class Handler(BaseHTTPRequestHandler):
             return self.object(config, {"ETag": f'"{config["version"]}"'})
         if path == "plugin-config":
             return self.put_config(team, query, body)
+        if path in ("plugin-config/versions", "plugin-nodes", "plugin-secrets"):
+            return self.object({"items": [], "next_cursor": None})
+        if path.startswith("plugin-secrets/"):
+            return self.object({"name": path.rpartition("/")[2], "version": 1})
+        if path.startswith("plugins/"):
+            return self.object(self.rows(team)[0])
         if path == "plugins":
             return self.object({"items": self.rows(team), "next_cursor": None})
         return self.release(path, team, query, body)

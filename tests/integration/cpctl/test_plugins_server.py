@@ -201,10 +201,11 @@ def test_every_example_of_the_help_works(server, cpctl, tmp_path):
     for _ in range(2):
         assert cpctl(*INSTALL).code == Exit.OK
     server.publish(packed("bq2bq", "1.5.0", tmp_path / "packed"))
-    for path in ("optimus-plugin-bq2bq.yaml", "optimus-plugin-transporter.yaml"):
+    for path in ("optimus-plugin-bq2bq.yaml", "optimus-plugin-transporter.yaml", "artifacts.token"):
         Path(path).write_text(CONFIG)
     commands = build("plugins").commands
-    commands |= {f"releases {name}": one for name, one in commands.pop("releases").commands.items()}
+    for group in ("releases", "config", "secrets"):
+        commands |= {f"{group} {name}": one for name, one in commands.pop(group).commands.items()}
     lines = [
         (name, line.strip())
         for name, command in commands.items()
