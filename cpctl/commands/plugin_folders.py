@@ -31,8 +31,8 @@ _PROBLEM = field("PROBLEM", wide=True)
 _CLIENT = (field("NAME"), field("VERSION"), field("PROVIDER"), field("STATE"), _DIGEST, _UPDATE, _PROBLEM)
 _SERVER = (
     *(field("NAME"), field("TEAM"), field("VERSION"), field("PROVIDER"), field("STATE"), _DIGEST),
-    Column("NODES", lambda item: _nodes(item.get("nodes"))),
-    Column("JOBS", lambda item: _count(item.get("jobs"))),
+    Column("NODES", lambda item: f"{item['nodes_ready']}/{item['nodes_live']}"),
+    field("JOBS"),
     field("RELEASE", "release_number", wide=True),
     _PROBLEM,
 )
@@ -187,11 +187,3 @@ def _clean_lines(facts: dict[str, Any]) -> list[str]:
     lines += [f"! {path}: not installed by cpctl, so it stays" for path in facts["foreign"]]
     text = f"{len(facts['removed'])} folders of plugins removed."
     return [*lines, f"Dry run: {text}" if facts["dry_run"] else text]
-
-
-def _nodes(nodes: Any) -> str:
-    return f"{nodes['have']}/{nodes['live']}" if isinstance(nodes, dict) else ""
-
-
-def _count(jobs: Any) -> Any:
-    return len(jobs) if isinstance(jobs, list) else jobs

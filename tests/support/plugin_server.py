@@ -253,7 +253,7 @@ def _row(plugin: LockedPlugin) -> dict[str, Any]:
         "name": plugin.name, "team": None, "version": plugin.version, "provider": plugin.provider,
         "state": "active", "sha256": plugin.sha256, "size": plugin.size, "problem": "",
         "change": "downloaded", "config": {}, "release_id": "id-1", "release_number": 1,
-        "nodes": {"have": 1, "live": 1}, "jobs": 2,
+        "nodes_ready": 1, "nodes_live": 1, "jobs": 2,
     }  # fmt: skip
 
 
