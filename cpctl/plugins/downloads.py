@@ -135,9 +135,7 @@ class Downloader:
     def _chunks(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
         while True:
             if self.stopped.is_set() or time.monotonic() > self.until:
-                raise TimedOut(
-                    "The downloads took too long.", hint="run it again: it continues, or --timeout"
-                )
+                raise _took_too_long()
             try:
                 chunk = response.read1(_CHUNK_BYTES)
             except (OSError, http.client.HTTPException) as error:
@@ -185,7 +183,9 @@ class Downloader:
         """Wait before another attempt, or raise the error."""
         luck = random.random()  # noqa: S311  (jitter)
         wait = pause(tried, failed.status, again=True, retry_after=failed.retry_after, luck=luck)
-        if wait is None or time.monotonic() + wait > self.until:
+        if time.monotonic() + (wait or 0) > self.until:
+            raise _took_too_long(f" {failed.error.message}") from failed
+        if wait is None:
             raise failed.error from failed
         self.trace(f"* retry in {wait:.1f} s: {failed.error.message}")
         if self.stopped.wait(wait):
@@ -194,6 +194,12 @@ class Downloader:
     def _discard(self, part: Path) -> None:
         self.add_bytes(-_size(part))
         part.unlink(missing_ok=True)
+
+
+def _took_too_long(why: str = "") -> TimedOut:
+    return TimedOut(
+        f"The downloads took too long.{why}", hint="run it again: it continues; or raise --timeout"
+    )
 
 
 def _size(part: Path) -> int:

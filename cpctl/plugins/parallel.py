@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from cpctl.errors import CpctlError, Failed, Unreachable
+from cpctl.errors import CpctlError, Failed, TimedOut, Unreachable
 from cpctl.plugins.archives import ArchiveOrigin, archive_of
 from cpctl.plugins.downloads import Downloader
 from cpctl.plugins.progress import Progress
@@ -61,7 +61,7 @@ def raise_failures(failures: dict[str, CpctlError], names: dict[str, str], what:
     if not failures:
         return
     reasons = "; ".join(sorted(f"{names[digest]}: {error.message}" for digest, error in failures.items()))
-    unreachable = all(isinstance(error, Unreachable) for error in failures.values())
-    cls = Unreachable if unreachable else Failed
+    classes = {type(error) for error in failures.values()}
+    cls = next((cls for cls in (Unreachable, TimedOut) if classes == {cls}), Failed)
     first = next(iter(failures.values()))
     raise cls(f"{what}, because {len(failures)} archive(s) were not fetched. {reasons}", hint=first.hint)

@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -282,6 +283,30 @@ def running_plugin_server() -> Iterator[PluginServer]:
     thread.start()
     try:
         yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def serving_folder(folder: Path) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """Serve a folder as any web server does; give its address, and the headers of all requests."""
+    requests: list[dict[str, str]] = []
+
+    class Files(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(dict(self.headers))
+            super().do_GET()
+
+        def log_message(self, *arguments: object) -> None:
+            """Nothing: the test says what matters."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", requests
     finally:
         server.shutdown()
         thread.join()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.support.plugin_server import (
     lock_of,
     packed,
     running_plugin_server,
+    serving_folder,
 )
 from tests.support.waiting import until
 
@@ -275,6 +277,56 @@ def test_a_tampered_mirror_is_refused_and_repaired(server, cpctl, pack, root):
     assert load_manifest(root).active == 0
     assert "1 archives" in repaired.out
     assert archive.read_bytes() == plugins[0].content
+
+
+def test_a_mirror_over_http_gets_no_token(server, cpctl, pack, root):
+    publish(server, pack, "1.0")
+    assert cpctl("plugins", "mirror", "mirror").code == Exit.OK
+    with serving_folder(cpctl.folder / "mirror") as (url, requests):
+        ran = cpctl(*INSTALL, "--mirror", url)
+
+    assert ran.code == Exit.OK, ran.err
+    assert versions(root) == {"bq2bq": "1.0", "transporter": "1.0"}
+    assert len(requests) == 3
+    assert all("Authorization" not in headers for headers in requests)
+
+
+def test_a_folder_stays_that_of_its_server_after_an_installation_from_a_mirror(server, cpctl, pack, root):
+    publish(server, pack, "1.0")
+    cpctl(*INSTALL)
+    cpctl("plugins", "mirror", "mirror")
+    assert cpctl(*INSTALL, "--mirror", "mirror").code == Exit.OK
+
+    with running_plugin_server() as other:
+        publish(other, pack, "1.0")
+        cpctl.server = other.url
+        assert cpctl(*INSTALL).code == Exit.CONFLICT
+
+
+def test_an_archive_with_other_files_than_the_lock_states_is_refused(server, cpctl, pack, root):
+    (plugin,) = [pack("bq2bq", "1.0")]
+    server.publish(replace(plugin, locked=replace(plugin.locked, tree="0" * 64)))
+
+    ran = cpctl(*INSTALL)
+
+    assert ran.code == Exit.DIFFERS
+    assert "tree digest" in ran.err
+    assert active_folders(root) == {}
+
+
+def test_a_strict_installation_that_fails_does_not_wait_for_the_store(server, cpctl, pack, root):
+    """What was fetched stays, so that the next run fetches only the rest."""
+    new = publish(server, pack, "1.0")
+    good = server.archives[new[1].locked.sha256]
+    server.archives[new[1].locked.sha256] = bytes(reversed(good))
+
+    failed = cpctl(*INSTALL)
+    server.archives[new[1].locked.sha256] = good
+    server.requests.clear()
+
+    assert "Nothing was installed, because 1 archive(s) were not fetched" in failed.err
+    assert cpctl(*INSTALL).code == Exit.OK
+    assert [one.path for one in server.artifacts()] == ["/api/v1/plugins/transporter/artifact"]
 
 
 def test_a_lock_file_decides_what_is_installed(server, cpctl, pack, root):
