@@ -10,13 +10,20 @@ import random
 import re
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from controlplane.errors import RemoteFailed
-from controlplane.outgoing import Target, allowed_networks, check_target, host_header, pinned_connection
+from controlplane.outgoing import (
+    Network,
+    Target,
+    allowed_networks,
+    check_target,
+    host_header,
+    pinned_connection,
+)
 
 _CHUNK = 256 * 1024
 _MOST_REDIRECTS = 5
@@ -32,6 +39,7 @@ class DownloadTerms:
     """How to download. headers: with credentials; private_headers: names of others that are credentials.
 
     idle_seconds: without a byte. total_seconds: for all attempts. ca_bundle: PEM, beside the system's.
+    networks: private ones that it may reach; None: OUTGOING_ALLOWED_NETWORKS.
     """
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -41,6 +49,7 @@ class DownloadTerms:
     total_seconds: float = 300.0
     retries: int = 3
     max_bytes: int = 1 << 30
+    networks: Sequence[Network] | None = None
 
 
 class _Interrupted(Exception):
@@ -84,7 +93,7 @@ class _Transfer:
         """Download what is missing, through redirects. Raises _Interrupted, RemoteFailed."""
         terms = self.terms
         for _ in range(_MOST_REDIRECTS + 1):
-            target = check_target(url, allowed_networks())
+            target = check_target(url, allowed_networks() if terms.networks is None else terms.networks)
             connection = pinned_connection(target, terms.idle_seconds, _tls(terms.ca_bundle))
             try:
                 location = self._request(connection, target, terms.headers)

@@ -9,6 +9,7 @@ __all__ = [
     "PLUGIN_FETCH_GRACE_SECONDS",
     "PLUGIN_MAX_BYTES",
     "PLUGIN_MAX_ENTRIES",
+    "PLUGIN_MIRROR",
     "PLUGIN_NODE",
     "PLUGIN_ROOT",
     "PLUGIN_STORE",
@@ -20,6 +21,13 @@ PLUGIN_STORE = env.text(
     default=f"{_DATA}/plugins/store",
     meaning="Where archives of plugins are stored: a folder that all servers and installers share, or a URL"
     " of fsspec, such as s3://bucket/plugins. The default is in DATA_DIR.",
+)
+PLUGIN_MIRROR = env.text(
+    "PLUGIN_MIRROR",
+    default="",
+    meaning="Where archives are looked for before their providers: a folder, an https:// address, or a URL of"
+    " fsspec. It has the layout of PLUGIN_STORE, sha256/<first two characters>/<digest>. Every team gets from"
+    " it what it knows the checksum of.",
 )
 PLUGIN_ROOT = env.text(
     "PLUGIN_ROOT",

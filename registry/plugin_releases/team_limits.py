@@ -19,6 +19,13 @@ def platform_only(configuration: Configuration) -> Iterator[Diagnostic]:
                 f"Providers of type {provider.type} read files of the server, which a team must not.",
                 "Use a url provider.",
             )
+        elif provider.type != "url" and "endpoint" in provider.settings:
+            # Clients of clouds resolve names themselves: a checked address would not be the one they use.
+            yield _refusal(
+                f"{path}/endpoint",
+                "A team's bucket is at the cloud's own address.",
+                "Remove endpoint, or use a url provider.",
+            )
         elif provider.auth.uses_platform_identity:
             yield _refusal(
                 f"{path}/auth",

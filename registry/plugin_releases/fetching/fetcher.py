@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from controlplane.formats import go_durations
 from registry.plugins.documents.content import Provider
+
+_SECONDS, _RETRIES = 300.0, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,16 @@ class Repository:
     provider: Provider
     is_platform: bool
     secret: str = field(default="", repr=False)
+
+    @property
+    def seconds(self) -> float:
+        """How long a file may take, over all attempts."""
+        timeout = self.provider.timeout
+        return go_durations.parse(timeout) / go_durations.SECOND if timeout else _SECONDS
+
+    @property
+    def retries(self) -> int:
+        return _RETRIES if self.provider.retries is None else self.provider.retries
 
     def path_of(self, path: str) -> str:
         """Return the path below the provider's address."""

@@ -8,11 +8,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from controlplane.downloads import DownloadTerms, download
-from controlplane.formats import go_durations
+from controlplane.errors import RemoteFailed
 from registry.plugin_releases.fetching.fetcher import Repository
-
-_TIMEOUT_SECONDS = 300.0
-_RETRIES = 3
 
 
 def fetch(
@@ -21,13 +18,12 @@ def fetch(
     """Download the file. Raises InvalidRequest, RemoteFailed."""
     provider = repository.provider
     address = f"{provider.settings['url'].rstrip('/')}/{quote(repository.path_of(path))}"
-    seconds = go_durations.parse(provider.timeout) / go_durations.SECOND if provider.timeout else None
     terms = DownloadTerms(
         headers=credentials(repository),
         private_headers=frozenset({provider.auth.header}) if provider.auth.header else frozenset(),
         ca_bundle=provider.ca_bundle,
-        total_seconds=seconds or _TIMEOUT_SECONDS,
-        retries=_RETRIES if provider.retries is None else provider.retries,
+        total_seconds=repository.seconds,
+        retries=repository.retries,
         max_bytes=max_bytes,
     )
     download(address, target, terms, count)
@@ -35,8 +31,14 @@ def fetch(
 
 
 def credentials(repository: Repository) -> dict[str, str]:
-    """Return the headers that authenticate at the provider."""
+    """Return the headers that authenticate at the provider. Raises RemoteFailed."""
     auth, secret = repository.provider.auth, repository.secret
+    if auth.type in ("bearer", "header") and not (secret.isprintable() and secret.isascii()):
+        # An HTTP client's error about it would quote the header.
+        raise RemoteFailed(
+            f"The credential of the provider {repository.provider.name} has a line break, or characters that"
+            " are not ASCII. Store it again without them."
+        )
     if auth.type == "basic":
         pair = b64encode(f"{auth.username}:{secret}".encode()).decode()
         return {"Authorization": f"Basic {pair}"}
