@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.identity.actors import Actor
+from controlplane.messaging.failpoints import reach
 from registry.plugin_releases import event_types
 from registry.plugin_releases.activation_decisions import NODE_SECONDS, Progress, measure
 from registry.plugin_releases.models import (
@@ -97,4 +98,5 @@ def _activate(release: PluginRelease, actor: Actor) -> PluginRelease | None:
         return None
     row.plugin_set = plugin_set
     PluginRelease.objects.filter(id=row.id).update(waiting_for="")
+    reach("release activating")
     return make_active(row, event_types.RELEASE_ACTIVATED, actor)

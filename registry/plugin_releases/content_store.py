@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -17,6 +18,9 @@ from controlplane.errors import UnknownPluginArtifact
 from plugin_store.durable_files import flush_folder
 
 _ASKED_AT_ONCE = 16
+
+_SCRATCH = ".part-"
+_ABANDONED_SECONDS = 24 * 3600
 
 
 class ContentStore(Protocol):
@@ -65,6 +69,7 @@ class FolderStore:
         if target.exists():
             return
         target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(target.parent)
         with _scratch_file(target.parent) as scratch:
             with path.open("rb") as source, scratch.open("wb") as copy:
                 shutil.copyfileobj(source, copy, 1024 * 1024)
@@ -124,9 +129,17 @@ class RemoteStore:
         return f"{self.root}/{place_of(sha256)}"
 
 
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what killed processes left. A copy that takes a day is not expected."""
+    for scratch in folder.glob(f"{_SCRATCH}*"):
+        with suppress(FileNotFoundError):
+            if scratch.stat().st_mtime < time.time() - _ABANDONED_SECONDS:
+                scratch.unlink()
+
+
 @contextmanager
 def _scratch_file(folder: Path) -> Iterator[Path]:
-    descriptor, name = tempfile.mkstemp(dir=folder, prefix=".part-")
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=_SCRATCH)
     os.close(descriptor)
     scratch = Path(name)
     try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from threading import Event
+from uuid import UUID
 
 from django.db import DatabaseError, close_old_connections
 
@@ -30,6 +32,8 @@ class Installer:
         self.resolver = Resolver(node, _ACTOR, server_version=server_version)
         self.folder = FolderSource(node)
         self.halted = Event()
+        # Sets whose folder this process has looked into: the database may know of a folder that was lost.
+        self._checked: set[UUID] = set()
 
     def run(self, pause_seconds: float) -> None:
         """Repeat steps until it is halted."""
@@ -50,8 +54,12 @@ class Installer:
     def _install_all(self) -> None:
         now = database_now()
         for plugin_set in PluginSet.objects.select_related("team").order_by("id"):
-            install = partial(install_on_node, self.node, plugin_set, self.resolver.store, now)
-            self._do(f"plugins of {plugin_set}", install)
+            self._do(f"plugins of {plugin_set}", partial(self._install, plugin_set, now))
+
+    def _install(self, plugin_set: PluginSet, now: datetime) -> None:
+        is_checked = plugin_set.id in self._checked
+        install_on_node(self.node, plugin_set, self.resolver.store, now, is_checked=is_checked)
+        self._checked.add(plugin_set.id)
 
     def _do(self, part: str, work: Callable[[], object]) -> None:
         try:

@@ -12,10 +12,13 @@ from typing import BinaryIO
 from django.conf import settings
 
 from controlplane.errors import UnknownPluginArtifact
+from controlplane.messaging.failpoints import reach
 from plugin_store.digests import Checksum
 from plugin_store.errors import PluginStoreError, SourceFailed
 from plugin_store.installation import install
 from plugin_store.plugin_requests import InstallMode, InstallOptions, InstallReport, PluginRequest
+from plugin_store.progress import Step
+from plugin_store.store_layout import StoreLayout
 from registry.plugin_releases.activation import report
 from registry.plugin_releases.content_store import ContentStore
 from registry.plugin_releases.models import (
@@ -57,20 +60,31 @@ def wanted_release(plugin_set: PluginSet) -> PluginRelease | None:
     return ready or rows.filter(state=ReleaseState.ACTIVE).first()
 
 
-def install_on_node(node: str, plugin_set: PluginSet, store: ContentStore, now: datetime) -> None:
-    """Bring this node to the wanted release of a set, and report it. Without a change it does nothing."""
+def install_on_node(
+    node: str, plugin_set: PluginSet, store: ContentStore, now: datetime, *, is_checked: bool
+) -> None:
+    """Bring this node to the wanted release of a set, and report it. Without a change it does nothing.
+
+    is_checked: what was reported before is still there, as far as its manifest.
+    """
     release = wanted_release(plugin_set)
-    if release is None or _has_it(node, release):
+    is_there = is_checked and StoreLayout(folder_of(plugin_set)).manifest.exists()
+    if release is None or (is_there and _has_it(node, release)):
         return
     rows = list(release.plugins.select_related("artifact", "fallback").order_by("name"))
     requests = [_request(row, artifact, store) for row in rows if (artifact := usable_artifact(row))]
     options = InstallOptions(InstallMode.BEST_EFFORT, limits())
     try:
-        done = install(folder_of(plugin_set), requests, now=now, options=options)
+        done = install(folder_of(plugin_set), requests, now=now, options=options, progress=_reach_step)
     except (PluginStoreError, OSError) as error:
         report(node, release, InstallationState.PENDING, plugins={}, message=str(error))
         return
     _report(node, release, rows, done)
+    reach("installation reported")
+
+
+def _reach_step(step: Step, _plugin: str) -> None:
+    reach(f"plugins {step}")
 
 
 def usable_artifact(row: ReleasedPlugin) -> PluginArtifact | None:

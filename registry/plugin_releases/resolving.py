@@ -17,6 +17,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from controlplane.identity.actors import Actor
+from controlplane.messaging.failpoints import reach
 from plugin_store.limits import Limits
 from registry.plugin_releases import event_types
 from registry.plugin_releases.content_store import ContentStore, content_store
@@ -61,6 +62,11 @@ class Resolver:
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
 
+    @property
+    def is_fetching(self) -> bool:
+        """Whether threads are at work."""
+        return any(future.running() for future in self._running.values())
+
     def _claimed(self) -> Iterator[PluginRelease]:
         with transaction.atomic():
             ids = list(_due(self.node).values_list("id", flat=True)[:50])
@@ -69,6 +75,7 @@ class Resolver:
             )
             PluginRelease.objects.filter(id__in=ids).update(leased_by=self.node, leased_until=Now() + LEASE)
         rows = PluginRelease.objects.select_related("plugin_set__team", "config")
+        reach("plugins claimed")
         yield from rows.filter(id__in=ids, leased_by=self.node)
 
     def _begin(self, release: PluginRelease) -> None:
@@ -174,6 +181,7 @@ def _note_artifact(
             "signature": {"method": "ed25519", "key": fetched.signed_by} if fetched.signed_by else None,
         },
     )
+    reach("artifact noted")
     was_late = release.state != ReleaseState.RESOLVING
     ReleasedPlugin.objects.filter(id=row.id).update(
         artifact=artifact, problem="", next_try_at=None, changed_at=Now()
@@ -183,6 +191,7 @@ def _note_artifact(
         lock_revision=F("lock_revision") + (1 if was_late else 0),
         last_arrival_at=Now(),
     )
+    reach("plugin noted")
 
 
 @transaction.atomic
@@ -225,4 +234,5 @@ def _decide(release: PluginRelease, actor: Actor) -> None:
     release.state, release.ready_at = ReleaseState.READY, Now()
     release.save(update_fields=["state", "ready_at"])
     release.refresh_from_db()
+    reach("release ready")
     record(event_types.RELEASE_READY, release, actor)

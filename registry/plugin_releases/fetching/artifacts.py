@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.errors import ControlplaneError, RemoteFailed
+from controlplane.messaging.failpoints import reach
 from plugin_store.archive_entries import kind_of
 from plugin_store.digests import Checksum, checksum_in_sidecar, parse_checksum, tree_digest
 from plugin_store.errors import PluginStoreError
@@ -105,7 +106,9 @@ def _fetch(
         )
     specification = find_specification(unpacked, [file.path for file in files], entry.output)
     check_versions(entry, specification, request.server_version)
+    reach("plugin fetched")
     store.put(archive, sha256)
+    reach("plugin stored")
     return FetchedArtifact(sha256, file_name, tree_digest(files), size, url, specification, check.signed_by)
 
 
