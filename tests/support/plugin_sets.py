@@ -50,7 +50,7 @@ def stored(content: dict[str, Any], team: Team | None = None, **terms: Any) -> P
     """Release a configuration, with archives in the content store, as if an installer had fetched them."""
     release = released(content, team, **terms)
     for row in release.plugins.filter(artifact=None):
-        row.artifact = _stored_archive(release, row.name, row.entry.get("version", "1.0.0"))
+        row.artifact = _stored_archive(release, row.name, row.entry.get("version", "1.0.0").lstrip("="))
         row.save()
     PluginRelease.objects.filter(id=release.id).update(state="ready", ready_at=Now())
     release.refresh_from_db()
