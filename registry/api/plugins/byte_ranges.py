@@ -22,13 +22,17 @@ class Part:
 def requested_part(size: int, sha256: str, range_header: str, if_range: str) -> Part:
     """Return the part to send: all of it without a range, or if the client has begun with another file.
 
-    Several ranges and those from the end get the whole file, as RFC 9110 allows.
+    Several ranges and those from the end get the whole file, as RFC 9110 allows; so do invalid ones.
     """
     match = _RANGE.fullmatch(range_header.strip())
-    if match is None or (if_range and if_range.strip() != f'"{sha256}"'):
+    if match is None or _is_backwards(match) or (if_range and if_range.strip() != f'"{sha256}"'):
         return Part(0, size, size)
     start, end = int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)
     return Part(start, max(0, end - start + 1), size, is_part=True)
+
+
+def _is_backwards(match: re.Match[str]) -> bool:
+    return match[2] is not None and int(match[2]) < int(match[1])
 
 
 def answer_headers(part: Part, sha256: str) -> dict[str, str]:
