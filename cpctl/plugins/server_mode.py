@@ -141,7 +141,8 @@ def _versions(api: Api, release: Item, until: float) -> Iterator[Any]:
 def _report(release: Item, lines: dict[str, str], progress: Progress) -> None:
     """Show what has changed since the last look."""
     number = release["number"]
-    now = {f"release {number}": release["state"]}
+    waiting = f", {release['waiting_for']}" if release.get("waiting_for") else ""
+    now = {f"release {number}": f"{release['state']}{waiting}"}
     now |= {f"plugin {plugin['name']}": _plugin_state(plugin) for plugin in release["plugins"]}
     now |= {f"node {node['name']}": node["state"] for node in release.get("nodes", ())}
     for subject, state in now.items():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +27,7 @@ from tests.support.plugin_server import (
     running_plugin_server,
     serving_folder,
 )
+from tests.support.properties import NIGHTLY
 from tests.support.waiting import until
 
 INSTALL = ("plugins", "install", "--mode", "client", "--root", "plugins")
@@ -232,6 +235,25 @@ def test_a_killed_installation_leaves_the_old_set_and_the_next_run_continues(ser
     assert versions(root) == {"bq2bq": "2.0", "transporter": "2.0"}
     (continued,) = [one for one in server.artifacts() if "transporter" in one.path]
     assert int(continued.headers["Range"].removeprefix("bytes=")[:-1]) > 0
+
+
+def test_a_kill_at_any_time_leaves_the_old_set_or_the_new_one(server, cpctl, pack, root):
+    began = time.monotonic()
+    sets = [publish(server, pack, version) for version in ("1.0", "2.0")]
+    assert cpctl.process(*INSTALL).code == Exit.OK
+    duration = time.monotonic() - began
+    for number in range(100 if NIGHTLY else 6):
+        server.publish(*sets[number % 2])
+        process = cpctl.start(*INSTALL, "--best-effort")
+        time.sleep(duration * random.uniform(0.5, 1.0))
+        process.kill()
+        process.communicate(timeout=20)
+
+        assert set(versions(root).values()) in ({"1.0"}, {"2.0"})
+
+    assert cpctl(*INSTALL).code == Exit.OK
+    assert cpctl("plugins", "clean", "--root", "plugins", "--yes").code == Exit.OK
+    assert cpctl("plugins", "verify", "--root", "plugins").code == Exit.OK
 
 
 def test_two_at_once_on_one_folder(server, cpctl, pack, root):
