@@ -30,7 +30,7 @@ def is_ready(plugins: Iterable[FetchProgress], quiet: timedelta, grace: timedelt
     """Return whether nodes install what is there.
 
     quiet: since the last archive arrived, or since the release began. A release without a usable plugin
-    waits: it would take away what runs.
+    waits, and what runs stays.
     """
     plugins = list(plugins)
     if plugins and not any(plugin.is_usable for plugin in plugins):

@@ -95,6 +95,8 @@ def test_request_and_answers_have_examples_that_fit_their_schemas(path, method, 
 
     for part in parts:
         for schema, examples in contents(part):
+            if schema.get("format") == "binary":
+                continue
             assert examples, f"{operation['operationId']} has a body without an example"
             for example in examples.values():
                 validate(schema, example["value"])

@@ -7,6 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from controlplane.api.fields import Text
 from controlplane.identity.callers import Caller
 from plugin_store.lock_document import without_credentials
 from registry.api.plugins.config_schemas import TeamQuery
@@ -47,10 +48,11 @@ class PluginPage(serializers.Serializer[Any]):
 
 
 class ArtifactQuery(TeamQuery):
-    sha256 = serializers.RegexField(
-        r"[0-9a-f]{64}",
+    sha256 = Text(
         required=False,
         default="",
+        allow_blank=True,
+        max_length=64,
         help_text="Of the lock: 404 once the active release has another archive.",
     )
 
