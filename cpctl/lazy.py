@@ -53,7 +53,9 @@ COMMANDS = {
     "agent-configs": CommandEntry(
         "agent_configs", "agent_configs", "Publish and preview agent configurations, manage their bundles."
     ),
-    "jobs": CommandEntry("jobs", "jobs", "Validate jobs, and preview what a run of a job gets."),
+    "jobs": CommandEntry(
+        "stored_jobs", "jobs", "Manage jobs, their secrets and runs, and see what a run gets."
+    ),
     "plugins": CommandEntry(
         "plugins", "plugins", "Release plugins on the server, or install its plugins on this machine."
     ),

@@ -14,7 +14,7 @@ from cpctl.exits import Exit
 from cpctl.output import Format, document, say
 from cpctl.session import SESSION
 
-jobs = typer.Typer(help="Validate jobs, and preview what a run of a job gets.", no_args_is_help=True)
+jobs = typer.Typer(help="Manage jobs, their secrets and runs, and see what a run gets.", no_args_is_help=True)
 Job = Annotated[str, typer.Argument(metavar="FILE", help="job.yaml, or - for standard input.")]
 
 
@@ -66,9 +66,9 @@ def preview(
         **({"instance_type": "hook", "instance_name": hook} if hook else {}),
         "project": project,
         "namespace": namespace,
-        "config": dict(map(_pair, setting or [])),
+        "config": dict(map(name_and_value, setting or [])),
         "secret_names": secret or [],
-        "assets": _assets(assets) if assets else {},
+        "assets": asset_texts(assets) if assets else {},
     }
     result = SESSION.api().post("jobs:preview", body).json()
     if not result["valid"]:
@@ -77,14 +77,16 @@ def preview(
     say(*document(result, output if output.is_whole else Format.YAML))
 
 
-def _pair(text: str) -> tuple[str, str]:
+def name_and_value(text: str) -> tuple[str, str]:
+    """Return the parts of NAME=VALUE. Raises UsageError."""
     name, sign, value = text.partition("=")
     if not sign:
         raise UsageError(f"{text!r} is no setting.", hint="write --set NAME=VALUE")
     return name, value
 
 
-def _assets(folder: Path) -> dict[str, str]:
+def asset_texts(folder: Path) -> dict[str, str]:
+    """Return the texts of all files below a folder by name. Raises UsageError."""
     if not folder.is_dir():
         raise UsageError(f"There is no folder {folder}.")
     found = sorted(path for path in folder.rglob("*") if path.is_file())

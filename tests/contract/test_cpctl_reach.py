@@ -168,6 +168,18 @@ agent-configs get acme/sensors
 agent-configs validate acme/sensors -f config.yaml
 jobs validate job.yaml
 jobs preview job.yaml --scheduled-at 2026-11-23T02:00:00Z --set DATASET=warehouse --secret DB_PASSWORD
+jobs list -p flytesnacks --plugin bq2bq
+jobs show orders.daily -p flytesnacks
+jobs apply job.yaml --name a -p flytesnacks --namespace eu --team ml -m Why --yes
+jobs delete orders.daily -p flytesnacks --yes
+jobs variables -p flytesnacks --namespace eu --set A=b --unset B --yes
+jobs secrets list -p flytesnacks
+jobs secrets set warehouse -p flytesnacks --namespace eu -f password.txt --yes
+jobs secrets delete warehouse -p flytesnacks --yes
+jobs runs list orders.daily -p flytesnacks
+jobs runs create orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z --external-id r1 --set A=b
+jobs run-input orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z --hook mail
+jobs run-input orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z --reveal
 plugins validate plugin_config.yaml
 plugins validate optimus-plugin-bq2bq.yaml
 plugins install -c plugin_config.yaml --mode server --min-active 2 --timeout 1 -m Why --yes
@@ -281,6 +293,8 @@ whoami
 can-i override.write {HERE}
 """.strip().splitlines()
 NOT_REACHED = {
+    "plugins_version": "`plugins list` and `jobs run-input` show the version that runs",
+    "plugin_config_source": "the folder is the operator's, who reads its state in the console",
     "plugins_artifact": "`plugins install --mode client` and `plugins mirror` fetch it as a file",
     "event_types_schema": "`dataschema` of events names it; consumers fetch it",
     "agents_register": "agents do it",
@@ -348,6 +362,7 @@ def write_files(folder: Path) -> None:
     (folder / "config.yaml").write_text("plugins: {}\n")
     (folder / "plugin_config.yaml").write_text("plugins: {}\n")
     (folder / "job.yaml").write_text("name: a\n")
+    (folder / "password.txt").write_text("s3cret\n")
     (folder / "optimus-plugin-bq2bq.yaml").write_text("name: bq2bq\n")
     (folder / "workload.token").write_text("secret\n")
     (folder / "claims.yaml").write_text("sub: '1'\n")

@@ -1,0 +1,319 @@
+"""The commands `jobs` for stored jobs: apply, list, show, delete, variables, secrets, runs and inputs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cpctl import files
+from cpctl.columns import Kind, field, timestamp
+from cpctl.commands import change_options, get, options
+from cpctl.commands.jobs import asset_texts, jobs, name_and_value
+from cpctl.errors import UsageError
+from cpctl.output import Format, document, say
+from cpctl.paths import segment
+from cpctl.session import SESSION
+
+JOB = Kind(
+    "jobs",
+    "jobs",
+    (
+        field("PROJECT"),
+        field("NAME"),
+        field("NAMESPACE"),
+        field("TASK"),
+        field("OWNER"),
+        field("VERSION", wide=True),
+        timestamp("CHANGED", "changed_at"),
+    ),
+)
+SECRET = Kind(
+    "job-secrets",
+    "job-secrets",
+    (field("NAME"), field("NAMESPACE"), field("VERSION"), timestamp("CHANGED", "changed_at")),
+)
+RUN = Kind(
+    "job-runs",
+    "runs",
+    (
+        field("ID"),
+        timestamp("SCHEDULED", "scheduled_at"),
+        timestamp("STARTED", "started_at"),
+        field("EXTERNAL ID", "external_id"),
+    ),
+)
+secrets = typer.Typer(help="Set, list and delete secrets of a project's jobs.", no_args_is_help=True)
+runs = typer.Typer(help="Create and list runs of a job.", no_args_is_help=True)
+jobs.add_typer(secrets, name="secrets")
+jobs.add_typer(runs, name="runs")
+ProjectOfJob = Annotated[str, typer.Option("-p", "--project", help="Project of the job.")]
+Name = Annotated[str, typer.Argument(metavar="JOB", help="Name of the job.")]
+Namespace = Annotated[str, typer.Option(help="Namespace within the project.")]
+Time = Annotated[str, typer.Option(help="Time of the run, as 2026-11-23T02:00:00Z.")]
+
+
+def _path(project: str, name: str) -> str:
+    return f"jobs/{segment(project)}/{segment(name)}"
+
+
+@jobs.command("list")
+def list_jobs(
+    *,
+    project: Annotated[str, typer.Option("-p", "--project", help="Of one project.")] = "",
+    plugin: Annotated[str, typer.Option(help="Whose task or hook is this plugin.")] = "",
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+    limit: options.Limit = None,
+) -> None:
+    """List jobs.
+
+    \b
+    cpctl jobs list --plugin bq2bq
+    """
+    query = {name: value for name, value in (("project", project), ("plugin", plugin)) if value}
+    get.list_of(JOB, query, output, headers=not no_headers, limit=limit)
+
+
+@jobs.command()
+def show(name: Name, *, project: ProjectOfJob, output: options.Output = Format.YAML) -> None:
+    """Show a job with its document and files.
+
+    \b
+    cpctl jobs show orders.daily -p flytesnacks
+    """
+    say(*document(SESSION.api().get(_path(project, name)).json(), output if output.is_whole else Format.YAML))
+
+
+@jobs.command()
+def apply(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="job.yaml, or - for standard input.")],
+    *,
+    name: Annotated[str, typer.Option(help="Name of the job, as in the document.")],
+    project: ProjectOfJob,
+    namespace: Namespace = "",
+    team: Annotated[str, typer.Option(help="Whose plugins it uses before those of the platform.")] = "",
+    assets: Annotated[Path | None, typer.Option(help="Folder with the job's files.")] = None,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Create or replace a job.
+
+    \b
+    cpctl jobs apply job.yaml --name orders.daily -p flytesnacks -m "Other table"
+    """
+    ((_, text),) = files.texts([file])
+    body = {
+        "text": text,
+        "assets": asset_texts(assets) if assets else {},
+        "namespace": namespace,
+        "team": team,
+    }
+    path = _path(project, name)
+    change = options.ChangeOptions(message, dry_run, yes)
+    headers = change_options.precondition_headers(path)
+    change.ask(f"Replace the job {name}?" if "If-Match" in headers else f"Create the job {name}?")
+    job = SESSION.api().send("PUT", path, body, query=change.query(), headers=headers).json()
+    for warning in job["warnings"]:
+        SESSION.tell(f"{warning['place']}: {warning['message']} {warning['hint']}".rstrip())
+    change.tell(f"Job {name} has version {job['version']}.")
+
+
+@jobs.command()
+def delete(
+    name: Name,
+    *,
+    project: ProjectOfJob,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Delete a job with its runs.
+
+    \b
+    cpctl jobs delete orders.daily -p flytesnacks --yes
+    """
+    change_options.delete(_path(project, name), f"job {name}", options.ChangeOptions(message, dry_run, yes))
+
+
+@jobs.command()
+def variables(
+    *,
+    project: ProjectOfJob,
+    namespace: Namespace = "",
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE. Repeatable. The others stay.")
+    ] = None,
+    unset: Annotated[list[str] | None, typer.Option(help="Name to remove. Repeatable.")] = None,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.YAML,
+) -> None:
+    """Show the variables of a project's jobs, or change some of them.
+
+    \b
+    cpctl jobs variables -p flytesnacks
+    cpctl jobs variables -p flytesnacks --set DATASET=sales --yes
+    """
+    path, query = f"job-variables/{segment(project)}", {"namespace": namespace}
+    api = SESSION.api()
+    answer = api.get(path, query)
+    current: dict[str, Any] = answer.json()
+    if setting or unset:
+        change = options.ChangeOptions(message, dry_run, yes)
+        change.ask(f"Change the variables of {project}?")
+        changed = {**current["variables"], **dict(map(name_and_value, setting or []))}
+        changed = {name: value for name, value in changed.items() if name not in (unset or [])}
+        headers = {"If-Match": answer.etag} if current["version"] else {"If-None-Match": "*"}
+        body = {"variables": changed}
+        current = api.send("PUT", path, body, query={**query, **change.query()}, headers=headers).json()
+    say(*document(current, output if output.is_whole else Format.YAML))
+
+
+@secrets.command("list")
+def list_secrets(
+    *,
+    project: ProjectOfJob,
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+    limit: options.Limit = None,
+) -> None:
+    """List the names of secrets, never their values.
+
+    \b
+    cpctl jobs secrets list -p flytesnacks
+    """
+    kind = Kind(SECRET.name, f"job-secrets/{segment(project)}", SECRET.columns)
+    get.list_of(kind, {}, output, headers=not no_headers, limit=limit)
+
+
+@secrets.command("set")
+def set_secret(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As templates read it: .secret.NAME")],
+    *,
+    project: ProjectOfJob,
+    namespace: Namespace = "",
+    file: Annotated[
+        Path | None, typer.Option("-f", "--file", help="File with the value. Default: standard input.")
+    ] = None,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Store a secret. Its value is read from a file or from standard input, never from the command line.
+
+    \b
+    cpctl jobs secrets set warehouse -p flytesnacks -f password.txt --yes
+    """
+    value = _secret_text(file)
+    change = options.ChangeOptions(message, dry_run, yes)
+    change.ask(f"Store the secret {name} of {project}?")
+    query = {"namespace": namespace, **change.query()}
+    path = f"job-secrets/{segment(project)}/{segment(name)}"
+    SESSION.api().send("PUT", path, {"value": value}, query=query)
+    change.tell(f"Secret {name} is stored.")
+
+
+def _secret_text(file: Path | None) -> str:
+    """Return the value without the final line break, which editors and `echo` add."""
+    try:
+        text = file.read_text(encoding="utf-8") if file else sys.stdin.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file or 'Standard input'} cannot be read as UTF-8 text: {error}.") from error
+    value = text.removesuffix("\n").removesuffix("\r")
+    if not value:
+        raise UsageError("The value of the secret is empty.", hint="write it to standard input or a file")
+    return value
+
+
+@secrets.command("delete")
+def delete_secret(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the secret.")],
+    *,
+    project: ProjectOfJob,
+    namespace: Namespace = "",
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Delete a secret.
+
+    \b
+    cpctl jobs secrets delete warehouse -p flytesnacks --yes
+    """
+    change = options.ChangeOptions(message, dry_run, yes)
+    change.ask(f"Delete the secret {name} of {project}?")
+    query = {"namespace": namespace, **change.query()}
+    SESSION.api().send("DELETE", f"job-secrets/{segment(project)}/{segment(name)}", query=query)
+    change.tell(f"Secret {name} is deleted.")
+
+
+@runs.command("list")
+def list_runs(
+    job: Name,
+    *,
+    project: ProjectOfJob,
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+    limit: options.Limit = None,
+) -> None:
+    """List runs of a job, newest first.
+
+    \b
+    cpctl jobs runs list orders.daily -p flytesnacks
+    """
+    kind = Kind(RUN.name, f"{_path(project, job)}/runs", RUN.columns)
+    get.list_of(kind, {}, output, headers=not no_headers, limit=limit)
+
+
+@runs.command("create")
+def create_run(
+    job: Name,
+    *,
+    project: ProjectOfJob,
+    scheduled_at: Time,
+    external_id: Annotated[str, typer.Option(help="The scheduler's name of the run.")] = "",
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="NAME=VALUE of the task, for a replay. Repeatable.")
+    ] = None,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Create the run of a job for a time, or show the one that there is.
+
+    \b
+    cpctl jobs runs create orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z
+    """
+    body = {
+        "scheduled_at": scheduled_at,
+        "external_id": external_id,
+        "overrides": dict(map(name_and_value, setting or [])),
+    }
+    get.show(RUN, [SESSION.api().post(f"{_path(project, job)}/runs", body).json()], output)
+
+
+@jobs.command("run-input")
+def run_input(
+    job: Name,
+    *,
+    project: ProjectOfJob,
+    scheduled_at: Time,
+    hook: Annotated[str, typer.Option(help="A hook of the job, instead of its task.")] = "",
+    reveal: Annotated[
+        bool, typer.Option("--reveal", help="Show values of secrets, and pin the release of the run.")
+    ] = False,
+    output: options.Output = Format.YAML,
+) -> None:
+    """Show what the executor of a run gets. Secrets are masked without --reveal.
+
+    \b
+    cpctl jobs run-input orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z
+    """
+    instance = {"instance_type": "hook", "instance_name": hook} if hook else {"instance_type": "task"}
+    verb = "run-input" if reveal else "preview-input"
+    body = {"scheduled_at": scheduled_at, **instance}
+    answer = SESSION.api().send("POST", f"{_path(project, job)}:{verb}", body)
+    say(*document(answer.json(), output if output.is_whole else Format.YAML))
