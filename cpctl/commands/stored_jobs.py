@@ -82,7 +82,7 @@ def show(name: Name, *, project: ProjectOfJob, output: options.Output = Format.Y
     """Show a job with its document and files.
 
     \b
-    cpctl jobs show orders.daily -p flytesnacks
+    cpctl jobs show shop.orders.daily -p flytesnacks
     """
     say(*document(SESSION.api().get(_path(project, name)).json(), output if output.is_whole else Format.YAML))
 
@@ -103,7 +103,7 @@ def apply(
     """Create or replace a job.
 
     \b
-    cpctl jobs apply job.yaml --name orders.daily -p flytesnacks -m "Other table"
+    cpctl jobs apply job.yaml --name shop.orders.daily -p flytesnacks -m "Other table"
     """
     ((_, text),) = files.texts([file])
     body = {
@@ -134,7 +134,7 @@ def delete(
     """Delete a job with its runs.
 
     \b
-    cpctl jobs delete orders.daily -p flytesnacks --yes
+    cpctl jobs delete shop.orders.daily -p flytesnacks --yes
     """
     change_options.delete(_path(project, name), f"job {name}", options.ChangeOptions(message, dry_run, yes))
 
@@ -207,7 +207,7 @@ def set_secret(
     """Store a secret. Its value is read from a file or from standard input, never from the command line.
 
     \b
-    cpctl jobs secrets set warehouse -p flytesnacks -f password.txt --yes
+    cpctl jobs secrets set DB_PASSWORD -p flytesnacks -f password.txt --yes
     """
     value = _secret_text(file)
     change = options.ChangeOptions(message, dry_run, yes)
@@ -243,7 +243,7 @@ def delete_secret(
     """Delete a secret.
 
     \b
-    cpctl jobs secrets delete warehouse -p flytesnacks --yes
+    cpctl jobs secrets delete DB_PASSWORD -p flytesnacks --yes
     """
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"Delete the secret {name} of {project}?")
@@ -264,7 +264,7 @@ def list_runs(
     """List runs of a job, newest first.
 
     \b
-    cpctl jobs runs list orders.daily -p flytesnacks
+    cpctl jobs runs list shop.orders.daily -p flytesnacks
     """
     kind = Kind(RUN.name, f"{_path(project, job)}/runs", RUN.columns)
     get.list_of(kind, {}, output, headers=not no_headers, limit=limit)
@@ -285,7 +285,7 @@ def create_run(
     """Create the run of a job for a time, or show the one that there is.
 
     \b
-    cpctl jobs runs create orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z
+    cpctl jobs runs create shop.orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z
     """
     body = {
         "scheduled_at": scheduled_at,
@@ -310,7 +310,7 @@ def run_input(
     """Show what the executor of a run gets. Secrets are masked without --reveal.
 
     \b
-    cpctl jobs run-input orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z
+    cpctl jobs run-input shop.orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z
     """
     instance = {"instance_type": "hook", "instance_name": hook} if hook else {"instance_type": "task"}
     verb = "run-input" if reveal else "preview-input"

@@ -42,6 +42,7 @@ from tests.support.cpctl_runner import Cpctl
 from tests.support.described_server import request_example
 from tests.support.login_samples import login_files, make_logins
 from tests.support.played_agent import PlayedAgent
+from tests.support.plugin_sets import release_plugins
 from tests.support.webhook_receiver import Receiver, running_receiver
 
 # Stands for the id of a thing that only the installation knows.
@@ -223,6 +224,7 @@ def make_world(place: Cpctl) -> dict[str, str]:
     bound = _done(admin.post("role-bindings", {"principal": "ada", "role": "viewer"}))
     join = _done(admin.post("join-tokens", {"name": "old", "name_pattern": "old-*"}))
     grant = _done(admin.post("agent-config-grants", {"team": "sensors", "pattern": "sensors_*"}))
+    _make_job(admin)
     session = str(_make_sessions())
     return {
         **dict.fromkeys(PROVIDERS, provider),
@@ -273,6 +275,15 @@ def _make_sessions() -> UUID:
     sessions = ConsoleSession.objects.filter(principal__name="jane")
     assert sessions.count() == 2
     return sessions.first().id
+
+
+def _make_job(admin: Api) -> None:
+    """A job with a secret and a run, whose plugin is released."""
+    _done(admin.put("jobs/flytesnacks/shop.orders.daily", {"text": JOB}))
+    _done(admin.put("job-secrets/flytesnacks/DB_PASSWORD", {"value": "s3cret"}))
+    at = {"scheduled_at": "2026-11-23T02:00:00Z"}
+    _done(admin.post("jobs/flytesnacks/shop.orders.daily/runs", at))
+    release_plugins("bq2bq")
 
 
 def _make_history(admin: Api) -> None:
@@ -357,6 +368,7 @@ def _files(folder: Path, token: str, receiver_url: str) -> None:
         "rule.yaml": yaml.safe_dump({"name": "quiet", "when": {"types": ["agent.*"]}, "to": []}),
         "agents-rule.yaml": yaml.safe_dump({"name": "agents", "when": {"types": ["agent.*"]}, "to": []}),
         "job.yaml": JOB,
+        "password.txt": "s3cret",
         "plugin_config.yaml": plugin_examples.CONFIG,
         "optimus-plugin-bq2bq.yaml": plugin_examples.SPEC,
         "optimus-plugin-transporter.yaml": plugin_examples.SPEC.replace("bq2bq", "transporter"),

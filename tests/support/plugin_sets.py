@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.access.team_models import Team
 from registry.plugin_releases.config_changes import write_config
 from registry.plugin_releases.content_store import content_store
+from registry.plugin_releases.event_types import RELEASE_ACTIVATED
 from registry.plugin_releases.installer import Installer
-from registry.plugin_releases.models import PluginArtifact, PluginRelease
-from registry.plugin_releases.release_changes import ReleaseTerms, create_release
+from registry.plugin_releases.models import PluginArtifact, PluginRelease, ReleasedPlugin
+from registry.plugin_releases.release_changes import ReleaseTerms, create_release, make_active
 from registry.plugins.documents.configuration import read_configuration
 from tests.support.api_client import ACTOR
 from tests.support.plugin_repository import PluginRepository, plugin_archive, spec_of
@@ -90,3 +92,26 @@ def steps_until(installer: Installer, condition: Callable[[], bool], seconds: fl
 
 def state_of(release: PluginRelease) -> str:
     return PluginRelease.objects.values_list("state", flat=True).get(id=release.id)
+
+
+@transaction.atomic
+def release_plugins(*names: str, image: str = "registry.example/bq:1.0") -> PluginRelease:
+    """An active release with these plugins, whose archives are in no store: nothing here reads them."""
+    entries = [entry("web", name, "sha256:" + "a" * 64, config={"executor_image": image}) for name in names]
+    release = released(document(PluginRepository("https://plugins.example"), *entries))
+    for row in ReleasedPlugin.objects.filter(release=release):
+        row.artifact, _ = PluginArtifact.objects.get_or_create(
+            plugin_set=release.plugin_set,
+            sha256="a" * 64,
+            file_name=f"{row.name}.tar.gz",
+            defaults={
+                "tree": "b" * 64,
+                "size": 1,
+                "url": "https://x",
+                "spec": yaml.safe_dump(spec_of(row.name)),
+            },
+        )
+        row.save()
+    release.state = "ready"
+    release.save()
+    return make_active(release, RELEASE_ACTIVATED, ACTOR)

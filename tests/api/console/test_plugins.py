@@ -12,8 +12,9 @@ from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from registry.plugin_releases.content_store import place_of
 from registry.plugin_releases.models import PluginConfig, PluginRelease, PluginSet
-from tests.api.registry.test_stored_jobs import AT, URL, prepare, release_plugins
+from tests.api.registry.test_stored_jobs import AT, URL, prepare
 from tests.support.api_client import Api, logged_in, make_project, token_for
+from tests.support.plugin_sets import release_plugins
 
 pytestmark = pytest.mark.django_db
 CONFIG = "plugins:\n  providers:\n  - {type: url, name: web, url: 'https://plugins.example'}\n  plugins: []\n"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from controlplane.access.models import AuditRecord
 from controlplane.events.models import Event
@@ -17,12 +16,9 @@ from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from overrides.models import Project, ProjectState
 from registry.jobs.models import Job, JobRun, JobSecret
-from registry.plugin_releases import event_types as plugin_events
-from registry.plugin_releases.models import PluginArtifact, PluginRelease, PluginSet, ReleasedPlugin
-from registry.plugin_releases.release_changes import make_active
-from tests.support.api_client import ACTOR, Api, make_project, token_for
-from tests.support.plugin_repository import PluginRepository, spec_of
-from tests.support.plugin_sets import document, entry, released
+from registry.plugin_releases.models import PluginRelease, PluginSet
+from tests.support.api_client import Api, make_project, token_for
+from tests.support.plugin_sets import release_plugins
 
 pytestmark = pytest.mark.django_db
 AT = "2026-11-24T02:00:00Z"
@@ -53,28 +49,6 @@ def api(db: None) -> Api:
 def put(api: Api, text: str = JOB, **body: Any) -> Any:
     headers = body.pop("headers", {})
     return api.put(URL, {"text": text, **body}, **headers)
-
-
-def release_plugins(*names: str, image: str = "registry.example/bq:1.0") -> PluginRelease:
-    """An active release with these plugins, whose archives are in no store: nothing here reads them."""
-    entries = [entry("web", name, "sha256:" + "a" * 64, config={"executor_image": image}) for name in names]
-    release = released(document(PluginRepository("https://plugins.example"), *entries))
-    for row in ReleasedPlugin.objects.filter(release=release):
-        row.artifact, _ = PluginArtifact.objects.get_or_create(
-            plugin_set=release.plugin_set,
-            sha256="a" * 64,
-            file_name=f"{row.name}.tar.gz",
-            defaults={
-                "tree": "b" * 64,
-                "size": 1,
-                "url": "https://x",
-                "spec": yaml.safe_dump(spec_of(row.name)),
-            },
-        )
-        row.save()
-    release.state = "ready"
-    release.save()
-    return make_active(release, plugin_events.RELEASE_ACTIVATED, ACTOR)
 
 
 def prepare(api: Api) -> PluginRelease:
