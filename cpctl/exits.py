@@ -5,7 +5,8 @@ from enum import IntEnum
 
 class Exit(IntEnum):
     OK = 0
-    DIFFERS = 1  # also: declined, a check of `doctor` failed, or a resource failed while waiting
+    # Also: declined, a check of `doctor` failed, a plugin failed, or a resource or release while waiting.
+    DIFFERS = 1
     USAGE = 2  # invalid command or input
     NOT_FOUND = 3
     AUTH = 4

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cpctl import completion
+from cpctl.columns import field
 from cpctl.commands import options
 from cpctl.contexts import Context, config_path, read_token, save
 from cpctl.errors import UsageError
@@ -26,6 +27,7 @@ _COLUMNS = (
     Column("SERVER", lambda item: item["server"]),
     Column("PRODUCTION", lambda item: item["production"]),
     Column("TOKEN", lambda item: "yes" if item["has_token"] else "no"),
+    field("PLUGIN MODE", "plugin_mode", wide=True),
 )
 
 
@@ -237,6 +239,7 @@ def _context_row(context: Context, *, current: str) -> dict[str, Any]:
         "production": context.production,
         "current": context.name == current,
         "has_token": bool(context.token),
+        "plugin_mode": context.plugin_mode,
     }
 
 

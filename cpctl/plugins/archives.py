@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
+from urllib.parse import unquote, urlsplit
 
 from cpctl.errors import ApiError, CpctlError, NotFound
 from cpctl.paths import segment
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from cpctl.client import Api
 
 _MOST_LOCK_BYTES = 32 * 2**20
+SUFFIXES = (".tar.gz", ".tgz", ".zip", ".yaml")
+_MAGIC = ((b"\x1f\x8b", ".tar.gz"), (b"PK", ".zip"))
 _NO_RELEASE = "cpctl plugins install -c FILE --mode server"
 
 
@@ -176,3 +179,19 @@ def source_of(
 def archive_of(origin: ArchiveOrigin, plugin: LockedPlugin) -> Archive:
     """Return what to fetch for a plugin."""
     return Archive(plugin.name, origin.address(plugin), plugin.sha256, plugin.size)
+
+
+def file_name_of(plugin: LockedPlugin, archive: Path) -> str:
+    """Return a name whose suffix says how to unpack an archive: by its address, else by its first bytes.
+
+    An archive that the server has from a mirror has an address without a suffix.
+    """
+    name = unquote(urlsplit(plugin.url).path).rpartition("/")[2]
+    if name.endswith(SUFFIXES):
+        return name
+    try:
+        with archive.open("rb") as file:
+            start = file.read(4)
+    except OSError:
+        start = b""
+    return f"{plugin.name}{next((suffix for magic, suffix in _MAGIC if start.startswith(magic)), '.yaml')}"

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from cpctl.errors import Conflicting
-from cpctl.plugins.archives import ArchiveOrigin, LockText, archive_of, source_of
+from cpctl.plugins.archives import ArchiveOrigin, LockText, archive_of, file_name_of, source_of
 from cpctl.plugins.downloads import Downloader
 from cpctl.plugins.folders import ClientFolder, Origin, check_origin
 from cpctl.plugins.installation_plan import InstallationPlan, plan_installation
@@ -166,8 +165,7 @@ def _request(
     return PluginRequest(
         name=plugin.name,
         provider=plugin.provider,
-        # Its suffix says how to unpack it.
-        file_name=unquote(urlsplit(plugin.url).path).rpartition("/")[2],
+        file_name=file_name_of(plugin, origin.local_file(plugin) or downloads / plugin.sha256),
         source=source_of(origin, plugin, downloads, fetch),
         version=plugin.version,
         checksum=Checksum("sha256", plugin.sha256),

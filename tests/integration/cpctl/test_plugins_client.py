@@ -325,6 +325,21 @@ def test_a_folder_stays_that_of_its_server_after_an_installation_from_a_mirror(s
         assert cpctl(*INSTALL).code == Exit.CONFLICT
 
 
+def test_archives_whose_address_has_no_suffix(server, cpctl, pack, root):
+    """As the server has them from a mirror."""
+    plugins = [pack("bq2bq", "1.0"), pack("transporter", "1.0")]
+    for one in plugins:
+        sha256 = one.locked.sha256
+        moved = replace(one.locked, url=f"https://mirror.example.com/sha256/{sha256[:2]}/{sha256}")
+        plugins[plugins.index(one)] = replace(one, locked=moved)
+    server.publish(*plugins)
+
+    assert cpctl(*INSTALL).code == Exit.OK
+    assert cpctl("plugins", "mirror", "mirror").code == Exit.OK
+    assert cpctl(*INSTALL[:-1], "other", "--mirror", "mirror").code == Exit.OK
+    assert versions(root) == versions(Path("other")) == {"bq2bq": "1.0", "transporter": "1.0"}
+
+
 def test_an_archive_with_other_files_than_the_lock_states_is_refused(server, cpctl, pack, root):
     (plugin,) = [pack("bq2bq", "1.0")]
     server.publish(replace(plugin, locked=replace(plugin.locked, tree="0" * 64)))
