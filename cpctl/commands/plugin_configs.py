@@ -58,16 +58,21 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name, as the configur
 
 def show_plugin(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the plugin.")],
+    version: Annotated[
+        str, typer.Argument(metavar="[VERSION]", help="Default: as the active release has it.")
+    ] = "",
     *,
     team: plugin_options.Team = "",
     output: options.Output = Format.YAML,
 ) -> None:
-    """Show a plugin of the active release, with its variables.
+    """Show a plugin of the active release, with its variables, or a version of it.
 
     \b
     cpctl plugins show bq2bq
+    cpctl plugins show bq2bq 1.4.0
     """
-    plugin = SESSION.api().get(f"plugins/{segment(name)}", {"team": team}).json()
+    path = f"plugins/{segment(name)}{f'/{segment(version)}' if version else ''}"
+    plugin = SESSION.api().get(path, {"team": team}).json()
     say(*document(plugin, output if output.is_whole else Format.YAML))
 
 
@@ -109,6 +114,17 @@ def config_history(
     cpctl plugins config history
     """
     get.list_of(_CONFIG, {"team": team}, output, headers=not no_headers, limit=limit)
+
+
+@config.command("source")
+def config_source(*, team: plugin_options.Team = "", output: options.Output = Format.YAML) -> None:
+    """Show whether the server reads the configuration from files, and what is wrong with them.
+
+    \b
+    cpctl plugins config source
+    """
+    answer = SESSION.api().get("plugin-config/source", {"team": team}).json()
+    say(*document(answer, output if output.is_whole else Format.YAML))
 
 
 @secrets.command("list")

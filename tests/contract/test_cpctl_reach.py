@@ -185,10 +185,12 @@ plugins validate optimus-plugin-bq2bq.yaml
 plugins install -c plugin_config.yaml --mode server --min-active 2 --timeout 1 -m Why --yes
 plugins list --mode server -o wide
 plugins show bq2bq
+plugins show bq2bq 1.4.0
 plugins nodes -o wide
 plugins lock
 plugins config show
 plugins config history -o wide
+plugins config source
 plugins secrets list
 plugins secrets set artifacts-token -f workload.token --yes
 plugins secrets delete artifacts-token --yes

@@ -160,6 +160,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.object(config, {"ETag": f'"{config["version"]}"'})
         if path == "plugin-config":
             return self.put_config(team, query, body)
+        if path == "plugin-config/source":
+            return self.object({"path": "", "valid": True, "diagnostics": []})
         if path in ("plugin-config/versions", "plugin-nodes", "plugin-secrets"):
             return self.object({"items": [], "next_cursor": None})
         if path.startswith("plugin-secrets/"):
