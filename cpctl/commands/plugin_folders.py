@@ -15,6 +15,7 @@ from cpctl.plugins.archives import ServerOrigin
 from cpctl.plugins.folders import STATE_FOLDER, ClientFolder
 from cpctl.plugins.installation_plan import drift_lines
 from cpctl.plugins.modes import Mode
+from cpctl.plugins.server_mode import current_configuration, with_updates
 from cpctl.plugins.store_errors import as_command_errors
 from cpctl.session import SESSION
 from plugin_store.cleaning import CleaningScope
@@ -33,7 +34,10 @@ _SERVER = (
     *(field("NAME"), field("TEAM"), field("VERSION"), field("PROVIDER"), field("STATE"), _DIGEST),
     Column("NODES", lambda item: f"{item['nodes_ready']}/{item['nodes_live']}"),
     field("JOBS"),
+    _UPDATE,
     field("RELEASE", "release_number", wide=True),
+    field("IMAGE", wide=True),
+    field("URL", wide=True),
     _PROBLEM,
 )
 
@@ -56,7 +60,8 @@ def list_plugins(
     if plugin_options.mode_of(mode) is Mode.SERVER:
         if root:
             raise UsageError("--root does not work in server mode.", hint="cpctl plugins list --mode client")
-        items = list(SESSION.api().items("plugins", {"team": team}))
+        current, _ = current_configuration(SESSION.api(), team)
+        items = with_updates(list(SESSION.api().items("plugins", {"team": team})), current)
         columns = _SERVER
     else:
         items = _installed(plugin_options.folder_of(root, team))

@@ -83,6 +83,30 @@ def _named(entry: Item) -> str:
     return f"{entry['output']} {entry.get('version', '')}".rstrip()
 
 
+def with_updates(plugins: list[Item], configuration: Item | None) -> list[Item]:
+    """Return plugins with `update`: the version that the configuration has and no release has yet.
+
+    By checksum; without one in the configuration, by version. Plugins of other teams have none.
+    """
+    entries = _entries(configuration["document"]) if configuration else {}
+    team = configuration["team"] if configuration else None
+    return [
+        {**plugin, "update": _update(plugin, entries[plugin["name"]])}
+        if plugin["team"] == team and plugin["name"] in entries
+        else {**plugin, "update": ""}
+        for plugin in plugins
+    ]
+
+
+def _update(plugin: Item, entry: Item) -> str:
+    checksum, version = str(entry.get("checksum") or ""), str(entry.get("version") or "")
+    if checksum.startswith("sha256:"):
+        is_same = checksum.removeprefix("sha256:") == plugin["sha256"]
+    else:
+        is_same = not version or version == plugin["version"]
+    return "" if is_same else version or checksum[:19]
+
+
 def create_release(api: Api, installation: ServerInstallation) -> Any:
     """Make a release of the current configuration."""
     body = {

@@ -295,8 +295,6 @@ whoami
 can-i override.write {HERE}
 """.strip().splitlines()
 NOT_REACHED = {
-    "plugins_version": "`plugins list` and `jobs run-input` show the version that runs",
-    "plugin_config_source": "the folder is the operator's, who reads its state in the console",
     "plugins_artifact": "`plugins install --mode client` and `plugins mirror` fetch it as a file",
     "event_types_schema": "`dataschema` of events names it; consumers fetch it",
     "agents_register": "agents do it",

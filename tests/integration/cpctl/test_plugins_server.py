@@ -227,7 +227,7 @@ def test_every_example_of_the_help_works(server, cpctl, tmp_path):
 def test_the_list_of_the_server(server, cpctl):
     listed = cpctl("plugins", "list", "--mode", "server")
 
-    titles = ["NAME", "TEAM", "VERSION", "PROVIDER", "STATE", "DIGEST", "NODES", "JOBS"]
+    titles = ["NAME", "TEAM", "VERSION", "PROVIDER", "STATE", "DIGEST", "NODES", "JOBS", "UPDATE"]
     assert listed.lines[0].split() == titles
     assert listed.lines[1].split()[:2] == ["bq2bq", "1.4.0"]
     assert listed.lines[1].split()[-2:] == ["1/1", "2"]

@@ -18,7 +18,7 @@ from cpctl.plugins.folders import folder_for
 from cpctl.plugins.installation_plan import drift_lines, plan_installation
 from cpctl.plugins.locks import changed_lines, lock_differences, updated_lock
 from cpctl.plugins.modes import Mode, chosen_mode
-from cpctl.plugins.server_mode import document_changes, release_before, require_checksums
+from cpctl.plugins.server_mode import document_changes, release_before, require_checksums, with_updates
 from plugin_store.lock_document import LockDocument, LockedPlugin
 from plugin_store.manifest import Generation, InstalledPlugin, Manifest, PluginState
 from tests.support.paths import ROOT
@@ -185,6 +185,26 @@ def test_changes_of_a_configuration():
 
     assert document_changes(before, after) == ["~ a 2", "- c", "+ d"]
     assert document_changes(None, after) == ["+ a 2", "+ b", "+ d"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "update"),
+    [
+        ({"checksum": "sha256:" + "a" * 64, "version": "2"}, ""),
+        ({"checksum": "sha256:" + "b" * 64, "version": "2"}, "2"),
+        ({"checksum": "sha256:" + "b" * 64}, "sha256:bbbbbbbbbbbb"),
+        ({"version": "2"}, "2"),
+        ({"version": "1"}, ""),
+        ({}, ""),
+    ],
+)
+def test_an_update_is_what_is_configured_and_not_released(entry, update):
+    plugin = {"name": "a", "team": None, "version": "1", "sha256": "a" * 64}
+    document = {"plugins": {"plugins": [{"output": "a", **entry}]}}
+
+    assert with_updates([plugin], {"team": None, "document": document})[0]["update"] == update
+    assert with_updates([plugin], {"team": "ml", "document": document})[0]["update"] == ""
+    assert with_updates([plugin], None)[0]["update"] == ""
 
 
 def test_a_disabled_plugin_needs_no_checksum():
