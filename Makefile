@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: nightly screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out
+.PHONY: nightly screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -100,6 +100,9 @@ bench-resolve: .venv/.dev ## Benchmark effective reads (BENCH_ARGS="--rows 10000
 
 bench-events-out: .venv/.dev ## Benchmark events from the commit to webhooks (BENCH_ARGS="--burst 10000 --write")
 	@exec $(BIN)/python -m benchmarks.events_out $(BENCH_ARGS)
+
+bench-plugins: .venv/.dev ## Benchmark releases of 200 plugins, with a provider that hangs (BENCH_ARGS="--plugins 50 --write")
+	@exec $(BIN)/python -m benchmarks.plugin_releases $(BENCH_ARGS)
 
 bench-log-partitions: .venv/.dev ## Benchmark events in partitions beside a plain table (BENCH_ARGS="--events 100000")
 	@exec $(BIN)/python -m benchmarks.log_partitions $(BENCH_ARGS)

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import django
 
@@ -174,7 +175,7 @@ class Race:
         return _until(lambda: _is_installed(first.id))
 
 
-def _is_installed(release: object) -> bool:
+def _is_installed(release: UUID) -> bool:
     """Whether jobs use the release, and the node has reported it."""
     from registry.plugin_releases.models import PluginInstallation, PluginSet
 

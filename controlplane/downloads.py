@@ -12,6 +12,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -172,7 +173,9 @@ def _redirected(url: str, location: str, terms: DownloadTerms) -> tuple[str, Dow
     return following, replace(terms, headers=kept)
 
 
+@lru_cache(maxsize=64)
 def _tls(ca_bundle: str) -> ssl.SSLContext:
+    # Reading the system's certificates takes longer than a small download.
     context = ssl.create_default_context()
     if ca_bundle:
         context.load_verify_locations(cadata=ca_bundle)
