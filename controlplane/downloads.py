@@ -8,9 +8,12 @@ from __future__ import annotations
 import http.client
 import random
 import re
+import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -96,11 +99,14 @@ class _Transfer:
         for _ in range(_MOST_REDIRECTS + 1):
             target = check_target(url, allowed_networks() if terms.networks is None else terms.networks)
             connection = pinned_connection(target, terms.idle_seconds, _tls(terms.ca_bundle))
+            end = threading.Timer(max(self.until - time.monotonic(), 0), _end, [connection])
+            end.start()
             try:
                 location = self._request(connection, target, terms.headers)
             except (OSError, http.client.HTTPException) as error:
                 raise _Interrupted(str(error) or type(error).__name__) from error
             finally:
+                end.cancel()
                 connection.close()
             if location is None:
                 return
@@ -149,6 +155,7 @@ class _Transfer:
                 self._check_limits()
                 file.write(chunk)
                 self.count(len(chunk))
+        self._check_limits()
         # http.client takes a connection that ends early for the end of the body.
         if expected is not None and received < expected:
             raise _Interrupted(f"the connection ended after {self.size:,} bytes")
@@ -158,6 +165,14 @@ class _Transfer:
             raise RemoteFailed(f"The file has more than {self.terms.max_bytes:,} bytes.")
         if time.monotonic() > self.until:
             raise RemoteFailed(f"The file did not arrive within {self.terms.total_seconds:g} seconds.")
+
+
+def _end(connection: http.client.HTTPConnection) -> None:
+    """End a transfer whose time is over, also one whose headers come byte by byte."""
+    if connection.sock is not None:
+        with suppress(OSError):
+            # Not that of TLS, which would first send something.
+            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 
 
 def _redirected(url: str, location: str, terms: DownloadTerms) -> tuple[str, DownloadTerms]:
