@@ -1,6 +1,7 @@
 """Plugins: where their archives are stored and installed, and what an archive may use."""
 
 import os
+from pathlib import Path
 
 from controlplane.settings import environment as env
 
@@ -16,12 +17,13 @@ __all__ = [
 ]
 
 _DATA = os.environ.get("DATA_DIR", ".data")
+# Of a machine, so no default on the page of settings.
 PLUGIN_STORE = env.text(
     "PLUGIN_STORE",
-    default=f"{_DATA}/plugins/store",
+    default="",
     meaning="Where archives of plugins are stored: a folder that all servers and installers share, or a URL"
-    " of fsspec, such as s3://bucket/plugins. The default is in DATA_DIR.",
-)
+    " of fsspec, such as s3://bucket/plugins. The default is plugins/store in DATA_DIR.",
+) or str(Path(_DATA, "plugins", "store"))
 PLUGIN_MIRROR = env.text(
     "PLUGIN_MIRROR",
     default="",
@@ -31,9 +33,10 @@ PLUGIN_MIRROR = env.text(
 )
 PLUGIN_ROOT = env.text(
     "PLUGIN_ROOT",
-    default=f"{_DATA}/plugins/installed",
-    meaning="Folder in which `manage.py plugin_installer` installs plugins on its own node.",
-)
+    default="",
+    meaning="Folder in which `manage.py plugin_installer` installs plugins on its own node. The default is"
+    " plugins/installed in DATA_DIR.",
+) or str(Path(_DATA, "plugins", "installed"))
 PLUGIN_NODE = env.text(
     "PLUGIN_NODE", default="", meaning="Name of this node for its installer. The default is the host name."
 )
