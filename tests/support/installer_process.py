@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import signal
+import threading
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,6 +76,8 @@ def _run(log: Path, node: str, changed: dict[str, str]) -> int:
     try:
         with log.open("a") as output:
             call_command("plugin_installer", node=node, stdout=output)
+        # As at the end of a program: Python waits for threads of pools.
+        threading._shutdown()  # type: ignore[attr-defined]
     except BaseException:
         handler.stream.write(traceback.format_exc())
         handler.flush()

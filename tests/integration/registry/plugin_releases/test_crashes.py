@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from plugin_store.generations import active_folders
 from registry.plugin_releases.content_store import FolderStore
 from registry.plugin_releases.models import PluginArtifact, PluginInstallation, PluginRelease, PluginSet
 from tests.support.installer_process import InstallerProcess, running_installer
-from tests.support.plugin_repository import PluginRepository, plugin_archive, running_repository
+from tests.support.plugin_repository import Faults, PluginRepository, plugin_archive, running_repository
 from tests.support.plugin_sets import document, entry, released, state_of
 from tests.support.waiting import until
 
@@ -127,3 +128,13 @@ def test_a_node_whose_folder_was_lost_gets_the_active_release_without_a_download
 
     assert versions(tmp_path / "node") == all_of("1.0.0")
     assert len(repository.requests) == asked
+
+
+def test_an_installer_that_is_stopped_does_not_wait_for_a_provider_that_hangs(repository, tmp_path):
+    log = tmp_path / "installer.log"
+    release_of(repository, "1.0.0")
+    repository.faults["bq.tar.gz"] = Faults(hang=60)
+    with running_installer(log) as process:
+        until(lambda: repository.requests_for("bq.tar.gz"), 30, log.read_text)
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(5) == 0, log.read_text()
