@@ -1,6 +1,6 @@
-"""Write the input of a job's run to JOB_DIR/in, for the executor beside it. Standard library alone, Python 3.9.
+"""Write the input of a job's run to JOB_DIR/in, for the executor beside it.
 
-docs/guides/executor-boot.md describes the variables.
+Needs Python 3.9 and its standard library. docs/guides/executor-boot.md describes the variables.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Mapping, NoReturn, Optional
+from typing import NoReturn
 
 _SECONDS, _RETRIES = 60, 3
 _EXCHANGE = {
@@ -58,7 +59,7 @@ def main(environment: Mapping[str, str]) -> None:
         "Reading the input", f"{host}/api/v1/jobs/{job}:run-input", asked, token, accept="application/x-tar"
     )
     written = write_bundle(bundle, Path(environment["JOB_DIR"]))
-    print(f"boot: {written} files are in {environment['JOB_DIR']}/in")
+    sys.stdout.write(f"boot: {written} files are in {environment['JOB_DIR']}/in\n")
 
 
 def _token(host: str, environment: Mapping[str, str]) -> str:
@@ -80,7 +81,7 @@ def _read(path: str) -> str:
         raise BootError(f"The token file {path} cannot be read: {error.strerror}.") from error
 
 
-def _ask(what: str, url: str, body: object, token: Optional[str], accept: str = "application/json") -> bytes:
+def _ask(what: str, url: str, body: object, token: str | None, accept: str = "application/json") -> bytes:
     """Send a POST, again after temporary failures. Raises BootError."""
     is_form = isinstance(body, bytes)
     headers = {
@@ -91,7 +92,8 @@ def _ask(what: str, url: str, body: object, token: Optional[str], accept: str = 
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     for attempt in range(_RETRIES + 1):
         try:
-            request = urllib.request.Request(url, data, headers)  # noqa: S310  (http or https, checked above)
+            # http or https: `main` sees to it.
+            request = urllib.request.Request(url, data, headers)  # noqa: S310
             with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
@@ -99,7 +101,9 @@ def _ask(what: str, url: str, body: object, token: Optional[str], accept: str = 
                 raise BootError(f"{what}: {_REASONS.get(error.code) or _problem(error)}") from error
         except (OSError, http.client.HTTPException) as error:
             if attempt == _RETRIES:
-                raise BootError(f"{what}: {url.split('/api/')[0]} does not respond: {error}") from error
+                raise BootError(
+                    f"{what}: {url.split('/api/', maxsplit=1)[0]} does not respond: {error}"
+                ) from error
         time.sleep(2**attempt)
     raise AssertionError("unreachable")
 
@@ -166,7 +170,7 @@ def _check_values(folder: Path) -> None:
 
 
 def _fail(error: BootError) -> NoReturn:
-    print(f"boot: {error}", file=sys.stderr)
+    sys.stderr.write(f"boot: {error}\n")
     sys.exit(1)
 
 

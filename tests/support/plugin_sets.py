@@ -95,7 +95,9 @@ def state_of(release: PluginRelease) -> str:
 
 
 @transaction.atomic
-def release_plugins(*names: str, image: str = "registry.example/bq:1.0") -> PluginRelease:
+def release_plugins(
+    *names: str, image: str = "registry.example/bq:1.0", script: str = "python3 /opt/main.py"
+) -> PluginRelease:
     """An active release with these plugins, whose archives are in no store: nothing here reads them."""
     entries = [entry("web", name, "sha256:" + "a" * 64, config={"executor_image": image}) for name in names]
     release = released(document(PluginRepository("https://plugins.example"), *entries))
@@ -108,10 +110,14 @@ def release_plugins(*names: str, image: str = "registry.example/bq:1.0") -> Plug
                 "tree": "b" * 64,
                 "size": 1,
                 "url": "https://x",
-                "spec": yaml.safe_dump(spec_of(row.name)),
+                "spec": yaml.safe_dump(_with_script(spec_of(row.name), script)),
             },
         )
         row.save()
     release.state = "ready"
     release.save()
     return make_active(release, RELEASE_ACTIVATED, ACTOR)
+
+
+def _with_script(spec: dict[str, object], script: str) -> dict[str, object]:
+    return {**spec, "entrypoint": {"script": script}}

@@ -1,0 +1,172 @@
+"""The init container's programs against a real server, in several shells and as other users."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controlplane.identity.roles import Role
+from controlplane.scopes import Scope
+from registry.jobs.models import JobRun
+from registry.plugins.pods.commands import executor_command
+from registry.plugins.pods.requests import Shape
+from tests.support.api_client import Api, token_for
+from tests.support.paths import ROOT
+from tests.support.plugin_sets import release_plugins
+
+BOOT = ROOT / "deploy/boot"
+AT = "2026-11-24T02:00:00Z"
+VALUE = 'it\'s $HOME `id` "q"\n\\n two é $(id)'
+JOB = """version: 2
+name: orders.daily
+owner: shop-team
+schedule: {start_date: "2026-11-01"}
+task:
+  name: bq
+  config: {PLAIN: "{{.proj.PLAIN}}", PASSWORD: "{{.secret.warehouse}}"}
+  window: {size: 24h, offset: "0", truncate_to: d}
+"""
+SCRIPT = """printf '%s' "$PLAIN" > "$OUT/plain"
+printf '%s' "$PASSWORD" > "$OUT/password"
+cat "$JOB_DIR/in/sql/query.sql" > "$OUT/query"
+"""
+PROGRAMS = {
+    "dash": ["dash", str(BOOT / "entrypoint_init_container.sh")],
+    "bash": ["bash", "--posix", str(BOOT / "entrypoint_init_container.sh")],
+    "busybox": ["busybox", "sh", str(BOOT / "entrypoint_init_container.sh")],
+    "python": [sys.executable, str(BOOT / "boot.py")],
+}
+BOOT_USER, EXECUTOR_USER, STRANGER, GROUP = 10001, 12345, 23456, 10001
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="Only root can run programs as other users.")
+
+
+@pytest.fixture(params=PROGRAMS)
+def program(request: pytest.FixtureRequest) -> list[str]:
+    command = PROGRAMS[request.param]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"No {command[0]} here. Install the package `{command[0]}`.")
+    return command
+
+
+@pytest.fixture
+def volume(tmp_path: Path) -> Path:
+    """The volume of a pod. Its group can write, as with fsGroup."""
+    folder = tmp_path / "volume"
+    folder.mkdir()
+    os.chmod(folder, 0o777)
+    for parent in tmp_path.parents:
+        if parent.name.startswith("pytest-"):
+            os.chmod(parent, 0o755)
+    os.chmod(tmp_path, 0o755)
+    return folder
+
+
+def prepare(text: str = JOB) -> str:
+    """A job whose values are hard on shells; returns the token of its executor."""
+    admin = Api(token_for("admin"))
+    for path, body in (
+        ("jobs/shop/orders.daily", {"text": text, "assets": {"sql/query.sql": "day >= '{{.DSTART}}'"}}),
+        ("job-variables/shop", {"variables": {"PLAIN": VALUE}}),
+        ("job-secrets/shop/warehouse", {"value": VALUE}),
+    ):
+        if path.startswith("jobs/"):
+            admin.post("scopes/projects", {"id": "shop"})
+        answer = admin.put(path, body)
+        assert answer.status_code == 200, answer.content
+    release_plugins("bq", script=SCRIPT)
+    return token_for(Role.EXECUTOR, scope=Scope(project="shop"))
+
+
+def boot(program: list[str], live: Any, volume: Path, token: str, **changed: str) -> Any:
+    secret = volume.parent / "token"
+    secret.write_text(token)
+    os.chmod(secret, 0o644)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "BOOT_WITHOUT_PYTHON": "1",
+        "JOB_DIR": str(volume),
+        "JOB_NAME": "orders.daily",
+        "OPTIMUS_HOST": live.url,
+        "PROJECT": "shop",
+        "SCHEDULED_AT": AT,
+        "INSTANCE_TYPE": "task",
+        "INSTANCE_NAME": "bq",
+        "CONTROLPLANE_TOKEN_FILE": str(secret),
+        **changed,
+    }
+    return subprocess.run(
+        [*as_user(BOOT_USER), *program], env=environment, capture_output=True, text=True, cwd="/", check=False
+    )
+
+
+def as_user(user: int, group: int = GROUP) -> list[str]:
+    return ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"]
+
+
+@as_root
+def test_an_executor_of_another_user_sees_every_value_intact(live, program, volume, tmp_path):
+    done = boot(program, live, volume, prepare())
+    assert done.returncode == 0, done.stderr
+    assert VALUE[:4] not in done.stdout + done.stderr
+    out = tmp_path / "out"
+    out.mkdir()
+    os.chmod(out, 0o777)
+
+    command = executor_command("/bin/sh", str(volume), Shape.WRAPPER)
+    environment = {"PATH": os.environ["PATH"], "OUT": str(out), "JOB_DIR": str(volume)}
+    subprocess.run([*as_user(EXECUTOR_USER), *command], env=environment, check=True, cwd="/")
+
+    assert (out / "plain").read_text() == VALUE
+    assert (out / "password").read_text() == VALUE
+    assert (out / "query").read_text() == "day >= '2026-11-23T00:00:00Z'"
+    assert (volume / "in/secret").stat().st_mode & 0o777 == 0o440
+    stranger = [*as_user(STRANGER, STRANGER), "cat", str(volume / "in/secret")]
+    assert subprocess.run(stranger, capture_output=True, check=False).returncode != 0
+    assert [path.name for path in volume.iterdir()] == ["in"]
+
+
+@as_root
+def test_a_pod_that_starts_again_finds_its_run(live, program, volume):
+    token = prepare()
+    for _ in range(2):
+        done = boot(program, live, volume, token, DAG_RUN_ID="scheduled__1")
+        assert done.returncode == 0, done.stderr
+    assert JobRun.objects.get().external_id == "scheduled__1"
+
+
+@as_root
+def test_a_value_that_is_missing_is_named_and_nothing_is_left(live, program, volume):
+    done = boot(program, live, volume, prepare(JOB.replace(".proj.PLAIN", ".proj.LOST")))
+    assert done.returncode == 1
+    assert "These variables have no value: PLAIN" in done.stderr
+    assert list(volume.iterdir()) == []
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"JOB_NAME": "other"}, "no job 'other'"),
+        ({"INSTANCE_NAME": "nobody"}, "The task of the job is bq."),
+        ({"CONTROLPLANE_TOKEN_FILE": "/nowhere"}, "cannot be read"),
+        ({"PROJECT": ""}, "The variable PROJECT is not set."),
+    ],
+)
+def test_an_error_says_what_to_do(live, program, volume, changed, said):
+    done = boot(program, live, volume, prepare(), **changed)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert list(volume.iterdir()) == []
+
+
+@as_root
+def test_a_wrong_token_is_told(live, program, volume):
+    prepare()
+    done = boot(program, live, volume, "cp_wrong")
+    assert "the token is not accepted" in done.stderr
