@@ -79,7 +79,6 @@ def _run(log: Path, node: str, changed: dict[str, str]) -> int:
         # As at the end of a program: Python waits for threads of pools.
         threading._shutdown()  # type: ignore[attr-defined]
     except BaseException:
-        handler.stream.write(traceback.format_exc())
-        handler.flush()
+        logging.getLogger().error(traceback.format_exc())
         return 2
     return 0
