@@ -34,6 +34,8 @@ COPY --from=builder /srv/static /srv/static
 COPY --from=builder /app /app
 # A layer of its own: it shows at a glance whether two images differ in their tables.
 COPY migrations/ migrations/
+# What init containers of jobs run, in this image or in one of their own.
+COPY deploy/boot/ /opt/
 USER 10001:10001
 EXPOSE 8000 8089
 # Alive, not ready: without Postgres a restart would help nobody.

@@ -105,6 +105,9 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "JobInstanceType": "registry.api.jobs.schemas.INSTANCE_TYPES",
+        "JobPodKind": "registry.api.jobs.render_views.POD_KINDS",
+        "JobPodProfile": "registry.api.jobs.render_views.POD_PROFILES",
+        "JobPodShape": "registry.api.jobs.render_views.POD_SHAPES",
         "PluginActivation": "registry.api.plugins.release_schemas.ACTIVATIONS",
         "PluginChange": "registry.api.plugins.release_schemas.PLUGIN_CHANGES",
         "PluginInstallationState": "registry.plugin_releases.models.InstallationState",

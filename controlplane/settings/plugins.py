@@ -3,9 +3,12 @@
 import os
 from pathlib import Path
 
+from controlplane import __version__
 from controlplane.settings import environment as env
 
 __all__ = [
+    "BOOT_HOST",
+    "BOOT_INIT_IMAGE",
     "PLUGIN_CONFIG_PATH",
     "PLUGIN_FETCH_GRACE_SECONDS",
     "PLUGIN_MAX_BYTES",
@@ -64,4 +67,15 @@ PLUGIN_MAX_BYTES = env.integer(
     minimum=1024,
     maximum=1 << 40,
     meaning="Most bytes of an archive, and of its files together.",
+)
+BOOT_HOST = env.text(
+    "BOOT_HOST",
+    default="https://controlplane.example.com",
+    meaning="Address under which pods of jobs reach this server. It is written into rendered pods.",
+)
+BOOT_INIT_IMAGE = env.text(
+    "BOOT_INIT_IMAGE",
+    default=f"controlplane:{__version__}",
+    meaning="Image of init containers whose plugin names none. It has /opt/entrypoint_init_container.sh, as"
+    " the server's own image does.",
 )

@@ -194,3 +194,32 @@ def run_input(
     body = {"scheduled_at": scheduled_at, **instance}
     answer = SESSION.api().send("POST", f"{_path(project, job)}:{verb}", body)
     say(*document(answer.json(), output if output.is_whole else Format.YAML))
+
+
+@jobs.command()
+def render(
+    job: Name,
+    *,
+    project: ProjectOfJob,
+    hook: Annotated[str, typer.Option(help="A hook of the job, instead of its task.")] = "",
+    kind: Annotated[str, typer.Option(help="pod, or airflow for KubernetesPodOperator.")] = "pod",
+    profile: Annotated[str, typer.Option(help="Names and paths: optimus or rfc.")] = "optimus",
+    shape: Annotated[str, typer.Option(help="wrapper or file_key_ref.")] = "wrapper",
+    scheduled_at: Annotated[str, typer.Option(help="Time of the run. Default: what Airflow has.")] = "",
+    cluster_version: Annotated[str, typer.Option(help="Version of the cluster, as v1.35.0.")] = "",
+) -> None:
+    """Print the pod of a job's task or hook, with the active release of its plugin.
+
+    \b
+    cpctl jobs render shop.orders.daily -p flytesnacks
+    """
+    instance = {"instance_type": "hook", "instance_name": hook} if hook else {"instance_type": "task"}
+    body = {
+        **instance,
+        "kind": kind,
+        "profile": profile,
+        "shape": shape,
+        "scheduled_at": scheduled_at,
+        "cluster_version": cluster_version,
+    }
+    say(SESSION.api().send("POST", f"{_path(project, job)}:render", body).json()["text"].rstrip())

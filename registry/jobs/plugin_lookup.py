@@ -15,17 +15,21 @@ from registry.plugin_releases.models import PluginRelease, ReleasedPlugin, Relea
 from registry.plugin_releases.node_installation import usable_artifact
 from registry.plugins.documents.executors import Executor, InvalidExecutor, render_executor
 from registry.plugins.documents.spec_v1 import SpecV1
-from registry.plugins.documents.spec_v2 import DEFAULT_VERSION, UnknownVersion
+from registry.plugins.documents.spec_v2 import DEFAULT_VERSION, SpecV2, UnknownVersion
 from registry.plugins.documents.specs import read_spec
 from registry.plugins.variables import UnknownVariable
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPlugin:
-    """A plugin as a release has it, with the variables of its configuration in place."""
+    """A plugin as a release has it, with the variables of its configuration in place.
+
+    runs_after_failures: it is a hook of type `fail`.
+    """
 
     release: PluginRelease
     executor: Executor
+    runs_after_failures: bool = False
 
 
 def step_of(spec: JobSpec, instance_type: InstanceType, name: str) -> Step:
@@ -74,11 +78,12 @@ def found_plugin(row: ReleasedPlugin, version: str) -> FoundPlugin:
         raise UnknownPlugin(
             f"The archive of the plugin {row.name!r} has no specification, so no job can use it."
         )
+    spec = read_spec(artifact.spec).content
     try:
-        executor = render_executor(_executor(row.name, artifact.spec, version), row.entry["config"])
+        executor = render_executor(_executor(row.name, spec, version), row.entry["config"])
     except (UnknownVersion, UnknownVariable, InvalidExecutor) as error:
         raise UnknownPlugin(f"The plugin {row.name!r} cannot run: {error}") from error
-    return FoundPlugin(row.release, executor)
+    return FoundPlugin(row.release, executor, isinstance(spec, SpecV1) and spec.hook_type == "fail")
 
 
 def image_of(row: ReleasedPlugin) -> str:
@@ -89,8 +94,7 @@ def image_of(row: ReleasedPlugin) -> str:
         return ""
 
 
-def _executor(name: str, text: str, version: str) -> Executor:
-    spec = read_spec(text).content
+def _executor(name: str, spec: SpecV1 | SpecV2 | None, version: str) -> Executor:
     if spec is None:
         raise UnknownVersion(f"The specification of {name!r} is no longer valid. Release it again.")
     if not isinstance(spec, SpecV1):

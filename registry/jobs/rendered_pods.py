@@ -17,7 +17,6 @@ from registry.jobs.job_spec import JobSpec
 from registry.jobs.labels import sanitize_label
 from registry.jobs.models import Job, JobRun
 from registry.jobs.plugin_lookup import step_of
-from registry.jobs.run_input import InstanceType
 from registry.jobs.stored_jobs import spec_of
 from registry.jobs.stored_run_input import Instance, StoredRunInput, preview_run_input
 from registry.plugins.pods import requests
@@ -92,7 +91,7 @@ def _request(job: Job, spec: JobSpec, terms: PodTerms, found: StoredRunInput) ->
     boot = BootContext(
         job_name=job.name,
         project=job.project_id,
-        host=settings.PUBLIC_URL or "https://controlplane.example.com",
+        host=settings.BOOT_HOST,
         instance_type=requests.InstanceType(terms.instance.type.value),
         instance_name=step.name,
         scheduled_at=terms.scheduled_at,
@@ -108,7 +107,7 @@ def _request(job: Job, spec: JobSpec, terms: PodTerms, found: StoredRunInput) ->
         labels={sanitize_label(name): sanitize_label(value) for name, value in labels.items()},
         resources=_resources(spec),
         service_account_name=terms.service_account_name,
-        fail_hook=_runs_after_failures(found, terms.instance),
+        fail_hook=found.plugin.runs_after_failures,
     )
 
 

@@ -176,6 +176,7 @@ jobs variables -p flytesnacks --namespace eu --set A=b --unset B --yes
 jobs secrets list -p flytesnacks
 jobs secrets set warehouse -p flytesnacks --namespace eu -f password.txt --yes
 jobs secrets delete warehouse -p flytesnacks --yes
+jobs render orders.daily -p flytesnacks --kind pod --shape wrapper --profile rfc
 jobs runs list orders.daily -p flytesnacks
 jobs runs create orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z --external-id r1 --set A=b
 jobs run-input orders.daily -p flytesnacks --scheduled-at 2026-11-23T02:00:00Z --hook mail

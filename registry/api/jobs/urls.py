@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from registry.api.jobs import run_views, stored_views, views
+from registry.api.jobs import render_views, run_views, stored_views, views
 
 _JOB = "jobs/<str:project>/<str:name>"
 
@@ -13,6 +13,7 @@ urlpatterns = [
     # Before the job itself, whose name would match them.
     path(f"{_JOB}:run-input", run_views.JobRunInput.as_view()),
     path(f"{_JOB}:preview-input", run_views.JobRunInputPreview.as_view()),
+    path(f"{_JOB}:render", render_views.JobRender.as_view()),
     path(f"{_JOB}/runs", run_views.JobRunCollection.as_view()),
     path(_JOB, stored_views.JobItem.as_view()),
     path("job-variables/<str:project>", stored_views.JobVariablesItem.as_view()),

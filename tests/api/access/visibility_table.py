@@ -422,6 +422,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "job_secrets_delete": (named("job-secrets/{project}/{job_secret}", SCOPE_B),),
     "job_runs_list": (named("jobs/{project}/{job}/runs", SCOPE_B, shows=True),),
     "job_runs_create": (named("jobs/{project}/{job}/runs", SCOPE_B, {"scheduled_at": _AT}),),
+    "jobs_render": (named("jobs/{project}/{job}:render", SCOPE_B, {"kind": "pod"}),),
     "jobs_run_input": (named("jobs/{project}/{job}:run-input", SCOPE_B, {"scheduled_at": _AT}),),
     "jobs_preview_input": (named("jobs/{project}/{job}:preview-input", SCOPE_B, {"scheduled_at": _AT}),),
     "jobs_validate": (Ask("jobs:validate", {"text": JOB}),),

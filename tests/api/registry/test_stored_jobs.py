@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
 
 from controlplane.access.models import AuditRecord
@@ -242,3 +243,29 @@ def test_jobs_of_other_projects_do_not_exist_for_a_caller(api):
     assert editor.get(URL).status_code == 403
     assert editor.put(URL, {"text": JOB}).status_code == 403
     assert PluginSet.objects.count() == 1
+
+
+@pytest.mark.parametrize("profile", ["optimus", "rfc"])
+@pytest.mark.parametrize("shape", ["wrapper", "file_key_ref"])
+def test_a_rendered_pod_is_one_that_a_cluster_takes(api, profile, shape):
+    prepare(api)
+    answer = api.post(f"{URL}:render", {"profile": profile, "shape": shape, "scheduled_at": AT})
+    assert answer.status_code == 200, answer.json()
+    pod = answer.json()["content"]
+    kubernetes_validate.validate(pod, "1.35", strict=True)
+    assert pod["spec"]["containers"][0]["image"] == "registry.example/bq:1.0"
+    assert pod["spec"]["initContainers"][0]["image"] == "controlplane:0.1.0"
+    assert "warehouse" not in answer.content.decode()
+
+
+def test_a_shape_that_the_cluster_cannot_run_is_refused(api):
+    prepare(api)
+    answer = api.post(f"{URL}:render", {"shape": "file_key_ref", "cluster_version": "v1.34.2"})
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (400, "unsupported")
+
+
+def test_airflow_gets_the_arguments_of_its_operator(api):
+    prepare(api)
+    content = api.post(f"{URL}:render", {"kind": "airflow", "instance_type": "hook", "instance_name": "mail"})
+    arguments = content.json()["content"]
+    assert (arguments["task_id"], arguments["image"]) == ("hook_mail", "registry.example/bq:1.0")
