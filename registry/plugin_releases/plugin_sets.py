@@ -40,11 +40,11 @@ def lock_set(team: Team | None) -> PluginSet:
     All changes of a set wait for each other: its configuration, releases and what is active.
     """
     PluginSet.objects.bulk_create([PluginSet(team=team)], ignore_conflicts=True)
-    rows = PluginSet.objects.select_for_update(no_key=True, of=("self",)).select_related("team", "active")
-    try:
-        return rows.get(team=team)
-    except PluginSet.DoesNotExist as error:
-        raise UnknownTeam("The team was deleted meanwhile.") from error
+    # In two statements: PostgreSQL would join the row that it waited for with the release of before.
+    locked = PluginSet.objects.select_for_update(no_key=True).filter(team=team).first()
+    if locked is None:
+        raise UnknownTeam("The team was deleted meanwhile.")
+    return PluginSet.objects.select_related("team", "active").get(id=locked.id)
 
 
 def name_of(plugin_set: PluginSet) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from django.db import connection
+from django.db import connection, transaction
 
 from controlplane.access.models import AuditRecord
 from controlplane.errors import ControlplaneError, VersionMismatch
@@ -18,6 +18,7 @@ from controlplane.preconditions import Precondition
 from registry.plugin_releases import activation
 from registry.plugin_releases.config_changes import Written, write_config
 from registry.plugin_releases.models import InstallationState, PluginConfig, PluginRelease, PluginSet
+from registry.plugin_releases.plugin_sets import lock_set
 from registry.plugin_releases.release_changes import (
     ReleaseTerms,
     activate,
@@ -29,6 +30,7 @@ from registry.plugins.documents.configuration import read_configuration
 from tests.support.api_client import ACTOR
 from tests.support.plugin_repository import PluginRepository
 from tests.support.plugin_sets import document, entry, stored
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REPOSITORY = PluginRepository("https://artifacts.example")
@@ -116,3 +118,26 @@ def test_activation_rollback_and_cancellation_at_once_leave_one_active_release()
     active = PluginRelease.objects.filter(state="active")
     assert [release.id for release in active] == [PluginSet.objects.get().active_id]
     assert PluginRelease.objects.filter(state__in=("resolving", "ready")).count() <= 1
+
+
+def test_who_waited_for_another_activation_supersedes_what_that_one_made_active():
+    first = stored(content("bq:1"))
+    activate(first.id, actor=ACTOR)
+    second = stored(content("bq:2"))
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            lock_set(None)
+            waiting = pool.submit(at_once, lambda: roll_back(first.id, actor=ACTOR))
+            until(_is_somebody_waiting)
+            activate(second.id, actor=ACTOR)
+        waiting.result()
+
+    # The first was active when the rollback began: it was superseded meanwhile, and is active again.
+    assert states() == ["active", "superseded"]
+
+
+def _is_somebody_waiting() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from controlplane.access.models import AuditRecord
 from controlplane.access.teams.teams import create_team
@@ -242,3 +243,23 @@ def test_one_team_with_a_broken_configuration_stops_no_other(installer, reposito
     checksum = repository.add("bq.tar.gz", plugin_archive("bq"))
 
     activate(installer, document(repository, entry("web", "bq", checksum)))
+
+
+def test_a_file_that_changes_reaches_the_node_without_another_download(
+    installer, repository, settings, tmp_path
+):
+    checksum = repository.add("bq.tar.gz", plugin_archive("bq"))
+    file = tmp_path / "plugins.yaml"
+    settings.PLUGIN_CONFIG_PATH = str(file)
+    installer.folder.settled_seconds = 0
+    for number, image in enumerate(("registry.example/bq:1.0", "registry.example/bq:2.0"), start=1):
+        plugin = entry("web", "bq", checksum, config={"executor_image": image})
+        file.write_text(yaml.safe_dump(document(repository, plugin)))
+        active = PluginRelease.objects.filter(state="active", number=number)
+        steps_until(installer, active.exists)
+
+    assert list(PluginRelease.objects.order_by("number").values_list("downloaded", flat=True)) == [
+        len(repository.files["bq.tar.gz"]),
+        0,
+    ]
+    assert len(repository.requests_for("bq.tar.gz")) == 1
