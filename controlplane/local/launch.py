@@ -218,6 +218,7 @@ class _Launch:
             "worker": lambda: worker_answers(environment["REDIS_URL"], worker),
             "beat": running["beat"].alive,
             "relay": running["relay"].alive,
+            "plugin-installer": running["plugin-installer"].alive,
             "flyte-grpc": lambda: is_listening(self.options.grpc_port),
         }
         for name in checks.keys() & running.keys():

@@ -36,7 +36,7 @@ _WEB = (
 # `prepare` has run the system checks. They import all routes, 1.6 s of processor time for each program.
 _CHECKED = {"CELERY_SKIP_CHECKS": "1"}
 # All other programs serve requests.
-_ROLE = {"worker": WORKER, "beat": WORKER, "relay": WORKER}
+_ROLE = {"worker": WORKER, "beat": WORKER, "relay": WORKER, "plugin-installer": WORKER}
 _MANAGE = (sys.executable, str(ROOT / "manage.py"))
 # NAME_FILE would have precedence over NAME, and has already been read.
 _WITHHELD = ("DATABASE_URL_FILE", "REDIS_URL_FILE", "NATS_URL_FILE", "SECRET_KEY_FILE")
@@ -234,6 +234,7 @@ def long_running_programs(
         "worker": (*_CELERY, "worker", *_WORKER_OPTIONS, "--hostname", worker),
         "beat": (*_CELERY, "beat", "--schedule", str(schedule), "--pidfile", "", "--loglevel", "WARNING"),
         "relay": (*_MANAGE, "relay"),
+        "plugin-installer": (*_MANAGE, "plugin_installer", "--node", "local"),
     }
     if is_installed("flyte"):
         commands["flyte-grpc"] = (*_MANAGE, "flyte_grpc", "--skip-checks")

@@ -296,8 +296,6 @@ whoami
 can-i override.write {HERE}
 """.strip().splitlines()
 NOT_REACHED = {
-    "plugin_config_source": "rare; `plugins config show` names the origin",
-    "plugins_version": "`plugins releases show` shows the versions of each release",
     "plugins_artifact": "`plugins install --mode client` and `plugins mirror` fetch it as a file",
     "event_types_schema": "`dataschema` of events names it; consumers fetch it",
     "agents_register": "agents do it",
