@@ -378,7 +378,7 @@ def test_an_archive_is_sent_whole_in_part_and_only_if_it_is_the_one(api):
     assert api.get(path, If_None_Match=f'"{sha256}"').status_code == 304
     other = api.get(f"plugins/bq/artifact?sha256={'0' * 64}")
     assert (other.status_code, other.json()["code"]) == (404, "unknown_plugin_artifact")
-    assert api.get("plugins/bq/artifact?sha256=../../x").status_code == 400
+    assert api.get("plugins/bq/artifact?sha256=../../x").status_code == 404
     assert api.get("plugins/dbt/artifact").json()["code"] == "unknown_plugin"
 
 
