@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from console.plugins.pages import plugins as plugins_page
 from controlplane import openapi
 from controlplane.endpoints.access.login.backchannel import backchannel_logout
 from controlplane.endpoints.access.login.user_info import me
@@ -16,6 +17,7 @@ from controlplane.endpoints.problem_pages import problem_type, problem_types
 from controlplane.endpoints.sinks.urls import urlpatterns as sinks
 from controlplane.extras import is_installed
 from controlplane.web.cached_routes import CachedRoutes
+from registry.api.optimus.entry import plugins_or, run_input
 
 Routes = list[URLPattern | URLResolver]
 
@@ -60,6 +62,8 @@ routes: Routes = [
     *oauth,
     path("api/v1/", include(api)),
     path("api/v1alpha1/", include("registry.api.dcm.urls")),
+    path("plugins", plugins_or(plugins_page)),
+    path("api/v1beta1/project/<str:project>/job/<str:job>/run_input", run_input),
     path("", include("console.urls")),
     *flyte_unanswered,
 ]

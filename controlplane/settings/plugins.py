@@ -9,6 +9,7 @@ from controlplane.settings import environment as env
 __all__ = [
     "BOOT_HOST",
     "BOOT_INIT_IMAGE",
+    "OPTIMUS_COMPAT",
     "PLUGIN_CONFIG_PATH",
     "PLUGIN_FETCH_GRACE_SECONDS",
     "PLUGIN_MAX_BYTES",
@@ -78,4 +79,10 @@ BOOT_INIT_IMAGE = env.text(
     default=f"controlplane:{__version__}",
     meaning="Image of init containers whose plugin names none. It has /opt/entrypoint_init_container.sh, as"
     " the server's own image does.",
+)
+OPTIMUS_COMPAT = env.boolean(
+    "OPTIMUS_COMPAT",
+    default=False,
+    meaning="Answer unchanged clients of Optimus too: GET /plugins, which stays a page for browsers,"
+    " and POST /api/v1beta1/project/{project}/job/{job}/run_input. Both need a token.",
 )
