@@ -1,1 +1,1 @@
-"""Doors for clients of Optimus that were not changed. They are shut unless OPTIMUS_COMPAT opens them."""
+"""HTTP endpoints that clients of Optimus use unchanged. They are shut unless OPTIMUS_COMPAT opens them."""
