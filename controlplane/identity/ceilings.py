@@ -9,13 +9,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from controlplane.errors import InvalidScope
 from controlplane.identity.grants import Grant, TeamRef
 from controlplane.identity.roles import Action
+from controlplane.scopes import Scope
 
 EVERYTHING = "all"
 _PUBLISH = "publish:"
+_RUN_INPUT = "run-input:"
 _BY_SCOPE = {
-    "read": frozenset(action for action in Action if action.value.endswith(".read")),
+    # Without the input of runs, which has secrets.
+    "read": frozenset(action for action in Action if action.value.endswith(".read"))
+    - {Action.RUN_INPUT_READ},
     "overrides": frozenset(
         {
             Action.OVERRIDE_READ,
@@ -41,16 +46,18 @@ _BY_SCOPE = {
 # For the SCIM endpoints alone, which check it themselves.
 SCIM = "scim"
 _PUBLISHING = frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH})
+_BOOTING = frozenset({Action.JOB_RUN, Action.RUN_INPUT_READ})
 # What everyone with a token may do is cut too: a token with a ceiling must not create one without.
 _FOR_EVERYONE = frozenset({Action.SELF_READ, Action.AGENT_JOIN})
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one scope allows. team: None for all teams."""
+    """What one scope allows. team: None for all teams. place: where; everything is below `Scope()`."""
 
     actions: frozenset[Action]
     team: TeamRef | None = None
+    place: Scope = Scope()
 
 
 def cut(
@@ -77,20 +84,32 @@ def allows_for_everyone(action: Action, scopes: Iterable[str]) -> bool:
 
 def is_ceiling(scope: str) -> bool:
     """True if the scope allows actions; others, such as `openid`, allow none."""
-    return scope == EVERYTHING or scope in _BY_SCOPE or (scope.startswith(_PUBLISH) and scope != _PUBLISH)
+    has_name = any(scope.startswith(prefix) and scope != prefix for prefix in (_PUBLISH, _RUN_INPUT))
+    return scope == EVERYTHING or scope in _BY_SCOPE or has_name
 
 
 def _part(scope: str, teams: Mapping[str, TeamRef]) -> _Part | None:
     if scope.startswith(_PUBLISH):
         team = teams.get(scope.removeprefix(_PUBLISH))
         return _Part(_PUBLISHING, team) if team else None
+    if scope.startswith(_RUN_INPUT):
+        return _boot_part(scope.removeprefix(_RUN_INPUT))
     return _Part(_BY_SCOPE[scope]) if scope in _BY_SCOPE else None
+
+
+def _boot_part(project: str) -> _Part | None:
+    """Return what `run-input:<project>` allows; None for a name that no project can have."""
+    try:
+        return _Part(_BOOTING, place=Scope(project=project)) if project else None
+    except InvalidScope:
+        return None
 
 
 def _cut(grant: Grant, part: _Part) -> Grant | None:
     """Return the part of the grant; None if nothing is left."""
     actions = grant.actions & part.actions
     is_other_team = part.team is not None and grant.team not in (None, part.team)
-    if not actions or is_other_team:
+    place = grant.scope.joined(part.place)
+    if not actions or is_other_team or place is None:
         return None
-    return replace(grant, team=part.team or grant.team, custom_actions=actions)
+    return replace(grant, scope=place, team=part.team or grant.team, custom_actions=actions)

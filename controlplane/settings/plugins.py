@@ -7,7 +7,6 @@ from controlplane import __version__
 from controlplane.settings import environment as env
 
 __all__ = [
-    "BOOT_HOST",
     "BOOT_INIT_IMAGE",
     "OPTIMUS_COMPAT",
     "PLUGIN_CONFIG_PATH",
@@ -68,11 +67,6 @@ PLUGIN_MAX_BYTES = env.integer(
     minimum=1024,
     maximum=1 << 40,
     meaning="Most bytes of an archive, and of its files together.",
-)
-BOOT_HOST = env.text(
-    "BOOT_HOST",
-    default="https://controlplane.example.com",
-    meaning="Address under which pods of jobs reach this server. It is written into rendered pods.",
 )
 BOOT_INIT_IMAGE = env.text(
     "BOOT_INIT_IMAGE",

@@ -206,6 +206,7 @@ def render(
     profile: Annotated[str, typer.Option(help="Names and paths: optimus or rfc.")] = "optimus",
     shape: Annotated[str, typer.Option(help="wrapper or file_key_ref.")] = "wrapper",
     scheduled_at: Annotated[str, typer.Option(help="Time of the run. Default: what Airflow has.")] = "",
+    host: Annotated[str, typer.Option(help="Server as pods reach it. Default: as cpctl does.")] = "",
     cluster_version: Annotated[str, typer.Option(help="Version of the cluster, as v1.35.0.")] = "",
 ) -> None:
     """Print the pod of a job's task or hook, with the active release of its plugin.
@@ -221,5 +222,6 @@ def render(
         "shape": shape,
         "scheduled_at": scheduled_at,
         "cluster_version": cluster_version,
+        "host": host or SESSION.chosen().server,
     }
     say(SESSION.api().send("POST", f"{_path(project, job)}:render", body).json()["text"].rstrip())

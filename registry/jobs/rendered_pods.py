@@ -38,13 +38,17 @@ class PodKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PodTerms:
-    """How to render. scheduled_at: of the run, or a template of Airflow. cluster_version: as v1.35.0."""
+    """How to render. scheduled_at: of the run, or a template of Airflow. cluster_version: as v1.35.0.
+
+    host: address at which pods reach the server; empty for PUBLIC_URL.
+    """
 
     instance: Instance
     kind: PodKind
     profile: str
     shape: Shape
     scheduled_at: str
+    host: str = ""
     cluster_version: str = ""
     service_account_name: str = ""
 
@@ -91,7 +95,7 @@ def _request(job: Job, spec: JobSpec, terms: PodTerms, found: StoredRunInput) ->
     boot = BootContext(
         job_name=job.name,
         project=job.project_id,
-        host=settings.BOOT_HOST,
+        host=_host(terms),
         instance_type=requests.InstanceType(terms.instance.type.value),
         instance_name=step.name,
         scheduled_at=terms.scheduled_at,
@@ -104,11 +108,24 @@ def _request(job: Job, spec: JobSpec, terms: PodTerms, found: StoredRunInput) ->
         boot=boot,
         shape=terms.shape,
         env_names=tuple(sorted(found.input.envs)),
-        labels={sanitize_label(name): sanitize_label(value) for name, value in labels.items()},
+        labels={_label(name): _label(value) for name, value in labels.items()},
         resources=_resources(spec),
         service_account_name=terms.service_account_name,
         fail_hook=found.plugin.runs_after_failures,
     )
+
+
+def _host(terms: PodTerms) -> str:
+    host = terms.host or settings.PUBLIC_URL
+    if not host:
+        message = "Pods would not know the address of the server. Send host, or set PUBLIC_URL on the server."
+        raise InvalidRequest(message, errors=[FieldError("/host", "required", message)])
+    return host
+
+
+def _label(text: str) -> str:
+    """Return a label as Kubernetes takes it: it begins and ends with a letter or digit."""
+    return sanitize_label(text).strip("-_")
 
 
 def _pod_name(job: str, step: str) -> str:

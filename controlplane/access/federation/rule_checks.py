@@ -108,7 +108,9 @@ def _principal_errors(rule: Rule, pointer: str) -> Iterator[FieldError]:
 def _result_errors(rule: Rule, pointer: str) -> Iterator[FieldError]:
     unknown = [scope for scope in rule.scopes if not is_ceiling(scope)]
     if unknown or not rule.scopes:
-        message = "Use the scopes `all`, `read`, `overrides`, `agents` or `publish:<team>`."
+        message = (
+            "Use the scopes `all`, `read`, `overrides`, `agents`, `publish:<team>` or `run-input:<project>`."
+        )
         yield FieldError(f"{pointer}/scopes", "unknown_scope", message)
     if not MIN_SECONDS <= rule.ttl <= MAX_SECONDS:
         message = f"The lifetime must be between {MIN_SECONDS} and {MAX_SECONDS} seconds."

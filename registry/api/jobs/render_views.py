@@ -50,6 +50,13 @@ class JobRenderWrite(StrictSerializer):
         max_length=200,
         help_text="Time of the run; for airflow its template. Omitted: what Airflow has.",
     )
+    host = Text(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=255,
+        help_text="Address at which pods reach the server. Omitted: PUBLIC_URL.",
+    )
     service_account_name = Text(required=False, default="", allow_blank=True, max_length=253)
 
 
@@ -98,6 +105,7 @@ class JobRender(Endpoint):
             body["profile"],
             Shape(body["shape"]),
             body["scheduled_at"] or _AIRFLOW_TIME,
+            body["host"],
             body["cluster_version"],
             body["service_account_name"],
         )

@@ -39,6 +39,7 @@ hooks:
   - {name: mail, config: {SUBJECT: "{{.task.TABLE}}"}}
 """
 URL = "jobs/shop/orders.daily"
+HOST = "https://controlplane.example.com"
 
 
 @pytest.fixture
@@ -249,7 +250,7 @@ def test_jobs_of_other_projects_do_not_exist_for_a_caller(api):
 @pytest.mark.parametrize("shape", ["wrapper", "file_key_ref"])
 def test_a_rendered_pod_is_one_that_a_cluster_takes(api, profile, shape):
     prepare(api)
-    answer = api.post(f"{URL}:render", {"profile": profile, "shape": shape, "scheduled_at": AT})
+    answer = api.post(f"{URL}:render", {"profile": profile, "shape": shape, "scheduled_at": AT, "host": HOST})
     assert answer.status_code == 200, answer.json()
     pod = answer.json()["content"]
     kubernetes_validate.validate(pod, "1.35", strict=True)
@@ -264,8 +265,17 @@ def test_a_shape_that_the_cluster_cannot_run_is_refused(api):
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (400, "unsupported")
 
 
+def test_a_pod_that_would_not_know_the_server_is_not_rendered(api, settings):
+    settings.PUBLIC_URL = ""
+    prepare(api)
+    answer = api.post(f"{URL}:render", {"kind": "pod"})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "/host")
+
+
 def test_airflow_gets_the_arguments_of_its_operator(api):
     prepare(api)
-    content = api.post(f"{URL}:render", {"kind": "airflow", "instance_type": "hook", "instance_name": "mail"})
+    content = api.post(
+        f"{URL}:render", {"kind": "airflow", "instance_type": "hook", "instance_name": "mail", "host": HOST}
+    )
     arguments = content.json()["content"]
     assert (arguments["task_id"], arguments["image"]) == ("hook_mail", "registry.example/bq:1.0")

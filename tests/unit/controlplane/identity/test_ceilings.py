@@ -31,6 +31,8 @@ NAMES = [
     "publish:ml",
     "publish:ads",
     "publish:gone",
+    "run-input:shop",
+    "run-input:no/project",
     "openid",
 ]
 names = st.lists(st.sampled_from(NAMES), max_size=3).map(tuple)
@@ -118,3 +120,13 @@ def test_which_scopes_are_ceilings():
     ]
     assert teams_named(NAMES) == {"ml", "ads", "gone"}
     assert not allows_for_everyone(Action.SELF_WRITE, ["read", "overrides"])
+
+
+def test_a_scope_for_inputs_is_of_its_project_and_of_nothing_else():
+    everything = [Grant(Role.ADMIN)]
+    left = cut(everything, ("run-input:shop",))
+
+    assert decide(left, Action.RUN_INPUT_READ, Scope(project="shop")).allowed
+    assert not decide(left, Action.RUN_INPUT_READ, Scope(project="other")).allowed
+    assert not decide(left, Action.JOB_READ, Scope(project="shop")).allowed
+    assert not decide(cut(everything, ("read",)), Action.RUN_INPUT_READ, Scope(project="shop")).allowed
