@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -36,22 +35,27 @@ SCRIPT = """printf '%s' "$PLAIN" > "$OUT/plain"
 printf '%s' "$PASSWORD" > "$OUT/password"
 cat "$JOB_DIR/in/sql/query.sql" > "$OUT/query"
 """
+SHELL_PROGRAM = "entrypoint_init_container.sh"
 PROGRAMS = {
-    "dash": ["dash", str(BOOT / "entrypoint_init_container.sh")],
-    "bash": ["bash", "--posix", str(BOOT / "entrypoint_init_container.sh")],
-    "busybox": ["busybox", "sh", str(BOOT / "entrypoint_init_container.sh")],
-    "python": [sys.executable, str(BOOT / "boot.py")],
+    "dash": ["dash", SHELL_PROGRAM],
+    "bash": ["bash", "--posix", SHELL_PROGRAM],
+    "busybox": ["busybox", "sh", SHELL_PROGRAM],
+    # The system's, which every user can run.
+    "python": ["python3", "boot.py"],
 }
+PLACES = "/usr/local/bin:/usr/bin:/bin"
 BOOT_USER, EXECUTOR_USER, STRANGER, GROUP = 10001, 12345, 23456, 10001
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="Only root can run programs as other users.")
 
 
 @pytest.fixture(params=PROGRAMS)
-def program(request: pytest.FixtureRequest) -> list[str]:
-    command = PROGRAMS[request.param]
-    if shutil.which(command[0]) is None:
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+    """The command of a program, of which every user can read a copy."""
+    *command, name = PROGRAMS[request.param]
+    if shutil.which(command[0], path=PLACES) is None:
         pytest.skip(f"No {command[0]} here. Install the package `{command[0]}`.")
-    return command
+    shutil.copy(BOOT / name, tmp_path)
+    return [*command, str(tmp_path / name)]
 
 
 @pytest.fixture
@@ -88,7 +92,7 @@ def boot(program: list[str], live: Any, volume: Path, token: str, **changed: str
     secret.write_text(token)
     os.chmod(secret, 0o644)
     environment = {
-        "PATH": os.environ["PATH"],
+        "PATH": PLACES,
         "BOOT_WITHOUT_PYTHON": "1",
         "JOB_DIR": str(volume),
         "JOB_NAME": "orders.daily",
@@ -119,7 +123,7 @@ def test_an_executor_of_another_user_sees_every_value_intact(live, program, volu
     os.chmod(out, 0o777)
 
     command = executor_command("/bin/sh", str(volume), Shape.WRAPPER)
-    environment = {"PATH": os.environ["PATH"], "OUT": str(out), "JOB_DIR": str(volume)}
+    environment = {"PATH": PLACES, "OUT": str(out), "JOB_DIR": str(volume)}
     subprocess.run([*as_user(EXECUTOR_USER), *command], env=environment, check=True, cwd="/")
 
     assert (out / "plain").read_text() == VALUE
