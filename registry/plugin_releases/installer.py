@@ -6,9 +6,11 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from threading import Event
 from uuid import UUID
 
+from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from controlplane.database.clock import database_now
@@ -22,6 +24,7 @@ from registry.plugin_releases.resolving import Resolver
 
 _log = logging.getLogger(__name__)
 _ACTOR = system("plugin-installer")
+ALIVE_FILE = ".alive"
 
 
 class Installer:
@@ -50,6 +53,7 @@ class Installer:
         self._do("fetching", self.resolver.step)
         self._do("sets", self._install_all)
         self._do("activation", lambda: activate_ready(_ACTOR))
+        self._do("sign of life", _show_life)
 
     def _install_all(self) -> None:
         now = database_now()
@@ -66,3 +70,10 @@ class Installer:
             work()
         except (ControlplaneError, DatabaseError, OSError) as error:
             _log.warning("plugin_installer_step_failed", extra={"part": part, "problem": str(error)[:500]})
+
+
+def _show_life() -> None:
+    """Write the time of the last step, for probes on this machine."""
+    root = Path(settings.PLUGIN_ROOT)
+    root.mkdir(parents=True, exist_ok=True)
+    (root / ALIVE_FILE).touch()

@@ -35,7 +35,8 @@ HOST = "controlplane.example.com"
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
-OURS = ("nats-config", "database-roles", "migrate", "web", "flyte-grpc", "worker", "beat", "relay")
+STAYING = ("web", "flyte-grpc", "worker", "beat", "relay", "plugin-installer")
+OURS = ("nats-config", "database-roles", "migrate", *STAYING)
 # Not read by our settings modules, but by Django and prometheus-client.
 READ_BY_OTHERS = {"DJANGO_SETTINGS_MODULE", "PROMETHEUS_MULTIPROC_DIR"}
 DATABASE = "production_by_hand"
@@ -150,6 +151,8 @@ class ByHand:
             environment[name] = value.replace("/run/secrets", str(self.folder)).replace(
                 "/run/metrics", str(self.folder / "metrics")
             )
+            if name in ("PLUGIN_STORE", "PLUGIN_ROOT"):
+                environment[name] = f"{self.folder}{value}"
         if service == "flyte-grpc":
             environment |= {"FLYTE_GRPC_ADDRESS": "127.0.0.1", "FLYTE_GRPC_PORT": str(self.grpc_port)}
         if service == "relay":
@@ -226,7 +229,7 @@ def running(by_hand):
     for first in ("database-roles", "migrate"):
         ended = by_hand.run(*by_hand.words_of(first), service=first)
         assert ended.returncode == 0, ended.stdout + ended.stderr
-    processes = {name: by_hand.start(name) for name in ("web", "flyte-grpc", "worker", "beat", "relay")}
+    processes = {name: by_hand.start(name) for name in STAYING}
     yield processes
     for process in processes.values():
         process.kill()
@@ -252,7 +255,7 @@ def test_a_container_can_write_nothing_but_its_volumes_and_has_no_privileges(nam
     if name in OURS:
         assert "user" not in service  # the Dockerfile's
         assert any(mount.startswith("/tmp:") for mount in service["tmpfs"])
-    elif name != "nats-volume":
+    elif not name.endswith("-volume"):
         assert service["user"].split(":")[0] not in ("0", "root")
 
 
@@ -262,7 +265,7 @@ def test_only_the_service_that_creates_the_roles_gets_the_superusers_address():
 
     role_of = {
         "migrate": "migrator", "web": "web", "flyte-grpc": "web", "worker": "worker", "beat": "worker",
-        "relay": "worker",
+        "relay": "worker", "plugin-installer": "worker",
     }  # fmt: skip
     for name, role in role_of.items():
         assert SERVICES[name]["environment"]["DATABASE_URL_FILE"] == f"/run/secrets/database_url_{role}"
@@ -270,7 +273,7 @@ def test_only_the_service_that_creates_the_roles_gets_the_superusers_address():
 
 
 def test_what_must_be_there_first_is_waited_for():
-    for name in ("web", "flyte-grpc", "worker", "beat", "relay"):
+    for name in STAYING:
         assert SERVICES[name]["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
     for name, service in SERVICES.items():
         for needed, how in service.get("depends_on", {}).items():
@@ -383,6 +386,16 @@ def test_worker_and_beat_start_work_and_stop_when_asked(running):
     # Celery's handler of the signal closes the file of the schedule, which its loop may be using just then.
     assert running["beat"].stop() == 0 or "closed shelf" in running["beat"].output
     assert running["worker"].stop() == 0
+
+
+def test_the_installer_shows_that_it_lives_and_stops(by_hand, running):
+    running["plugin-installer"].wait_for("installs plugins in")
+    alive = by_hand.folder / "plugins/installed/.alive"
+    until(alive.exists, 30, lambda: running["plugin-installer"].output)
+    assert str(alive).endswith(
+        re.search(r"find (\S+)", SERVICES["plugin-installer"]["healthcheck"]["test"][1])[1]
+    )
+    assert running["plugin-installer"].stop() == 0
 
 
 def test_the_relay_is_probed_and_stopped(by_hand, running):
