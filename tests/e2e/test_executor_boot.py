@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,25 +51,29 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="Only root can run progra
 
 
 @pytest.fixture(params=PROGRAMS)
-def program(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+def program(request: pytest.FixtureRequest, room: Path) -> list[str]:
     """The command of a program, of which every user can read a copy."""
     *command, name = PROGRAMS[request.param]
     if shutil.which(command[0], path=PLACES) is None:
         pytest.skip(f"No {command[0]} here. Install the package `{command[0]}`.")
-    shutil.copy(BOOT / name, tmp_path)
-    return [*command, str(tmp_path / name)]
+    shutil.copy(BOOT / name, room)
+    return [*command, str(room / name)]
 
 
 @pytest.fixture
-def volume(tmp_path: Path) -> Path:
+def room() -> Iterator[Path]:
+    """A folder into which every user can look, unlike those of pytest."""
+    with tempfile.TemporaryDirectory(prefix="boot-") as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def volume(room: Path) -> Path:
     """The volume of a pod. Its group can write, as with fsGroup."""
-    folder = tmp_path / "volume"
+    folder = room / "volume"
     folder.mkdir()
     os.chmod(folder, 0o777)
-    for parent in tmp_path.parents:
-        if parent.name.startswith("pytest-"):
-            os.chmod(parent, 0o755)
-    os.chmod(tmp_path, 0o755)
     return folder
 
 
@@ -114,11 +120,11 @@ def as_user(user: int, group: int = GROUP) -> list[str]:
 
 
 @as_root
-def test_an_executor_of_another_user_sees_every_value_intact(live, program, volume, tmp_path):
+def test_an_executor_of_another_user_sees_every_value_intact(live, program, volume, room):
     done = boot(program, live, volume, prepare())
     assert done.returncode == 0, done.stderr
     assert VALUE[:4] not in done.stdout + done.stderr
-    out = tmp_path / "out"
+    out = room / "out"
     out.mkdir()
     os.chmod(out, 0o777)
 

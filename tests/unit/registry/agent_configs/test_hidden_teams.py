@@ -43,7 +43,9 @@ def test_a_token_to_publish_for_a_team_makes_no_publisher_of_an_editor():
         grants = cut([editor], ["publish:acme"], {"acme": TEAM})
         assert not decide(grants, PUBLISH, Scope(), TEAM.id).allowed
     assert missing_rights([Grant(Role.EDITOR, team=TEAM)], [Grant(Role.EDITOR)]) == [
-        "agent_config.publish at global for team acme"
+        "agent_config.publish at global for team acme",
+        "plugin.release at global for team acme",
+        "plugin.write at global for team acme",
     ]
 
 
