@@ -26,7 +26,7 @@ def check_assets(assets: Mapping[str, str]) -> AssetFindings:
     errors, warnings, sensitive = [], [], set()
     for name, text in assets.items():
         pointer = f"/assets/{name.replace('~', '~0').replace('/', '~1')}"
-        if message := asset_name_error(name):
+        if message := asset_name_error(name) or _folder_error(name, assets):
             errors.append(FieldError(pointer, "invalid_value", message))
             continue
         try:
@@ -41,3 +41,11 @@ def check_assets(assets: Mapping[str, str]) -> AssetFindings:
             message = "The file can read a secret. It is written for the executor alone, and never cached."
             warnings.append(FieldError(pointer, "sensitive", message, "Use a setting of the task instead."))
     return AssetFindings(tuple(errors), tuple(warnings), frozenset(sensitive))
+
+
+def _folder_error(name: str, assets: Mapping[str, str]) -> str:
+    """Return why the name cannot be beside the others, or empty text: a file is no folder."""
+    parts = name.split("/")
+    parents = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+    taken = next((parent for parent in parents if parent in assets), "")
+    return f"The job has a file {taken[:80]!r}, so no file can be below it." if taken else ""

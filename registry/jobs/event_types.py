@@ -17,4 +17,14 @@ SECRET_CHANGED = register(
 SECRET_DELETED = register(
     "job_secret.deleted", "A secret of a project or namespace was deleted.", namespace=TEXT, name=TEXT
 )
+RUN_NAMED = register(
+    "job_run.named", "A run of a job got its name of the scheduler.", job=TEXT, external_id=TEXT
+)
+RUN_PINNED = register(
+    "job_run.pinned",
+    "A run read its first input, and keeps this release of the plugin.",
+    job=TEXT,
+    plugin=TEXT,
+    release=TEXT,
+)
 RUN_CREATED = register("job_run.created", "A run of a job was created.", job=TEXT, scheduled_at=TEXT)

@@ -113,8 +113,9 @@ register_sealed_column("registry.JobSecret", "sealed", lambda row: row.context)
 class JobRun(models.Model):
     """A run of a job: for which time, since when, and with which releases of plugins.
 
-    releases: the ids of the releases that its first input used, by plugin, so that its init container and
-    executor agree while another release becomes active. overrides: a replay's settings of the task.
+    releases, artifacts: by plugin, the ids of what its first input used, so that its init container and
+    executor agree while another release becomes active, or a late archive arrives. overrides: a replay's
+    settings of the task.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -125,6 +126,7 @@ class JobRun(models.Model):
     started_at = models.DateTimeField(db_default=Now())
     overrides: Any = models.JSONField(default=dict)
     releases: Any = models.JSONField(default=dict)
+    artifacts: Any = models.JSONField(default=dict)
     created_by = models.CharField(max_length=63)
 
     class Meta:

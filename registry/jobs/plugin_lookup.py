@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.db.models import QuerySet
 
 from controlplane.errors import UnknownPlugin
 from registry.jobs.job_spec import JobSpec, Step
-from registry.jobs.models import Job
+from registry.jobs.models import Job, JobRun
 from registry.jobs.run_input import InstanceType
-from registry.plugin_releases.models import PluginRelease, ReleasedPlugin, ReleaseState
+from registry.plugin_releases.models import PluginArtifact, PluginRelease, ReleasedPlugin, ReleaseState
 from registry.plugin_releases.node_installation import usable_artifact
 from registry.plugins.documents.executors import Executor, InvalidExecutor, render_executor
 from registry.plugins.documents.spec_v1 import SpecV1
@@ -61,17 +60,34 @@ def active_plugin(job: Job, plugin: str) -> ReleasedPlugin:
     return row
 
 
-def pinned_plugin(release: UUID, plugin: str) -> ReleasedPlugin:
-    """Return the plugin in the release that a run began with. Raises UnknownPlugin."""
-    row = _with_release(ReleasedPlugin.objects.filter(release=release, name=plugin)).first()
-    if row is None:
+@dataclass(frozen=True, slots=True)
+class ChosenPlugin:
+    """A plugin of a release, with the archive that it runs as; None if none was ever fetched."""
+
+    row: ReleasedPlugin
+    artifact: PluginArtifact | None
+
+
+def plugin_of_run(job: Job, run: JobRun, plugin: str) -> ChosenPlugin:
+    """Return the plugin that the run began with; before its first input, the active one.
+
+    Raises UnknownPlugin.
+    """
+    if plugin not in run.releases:
+        row = active_plugin(job, plugin)
+        return ChosenPlugin(row, usable_artifact(row))
+    rows = ReleasedPlugin.objects.filter(release=run.releases[plugin], name=plugin)
+    pinned = _with_release(rows).first()
+    if pinned is None:
         raise UnknownPlugin(f"The release of the run has no plugin {plugin!r} any more.")
-    return row
+    if plugin not in run.artifacts:  # a run that began before archives were kept with runs
+        return ChosenPlugin(pinned, usable_artifact(pinned))
+    return ChosenPlugin(pinned, PluginArtifact.objects.filter(id=run.artifacts[plugin]).first())
 
 
-def found_plugin(row: ReleasedPlugin, version: str) -> FoundPlugin:
+def found_plugin(chosen: ChosenPlugin, version: str) -> FoundPlugin:
     """Return how a plugin runs. version: that a job pins, or empty. Raises UnknownPlugin."""
-    artifact = usable_artifact(row)
+    row, artifact = chosen.row, chosen.artifact
     if artifact is None:
         raise UnknownPlugin(f"The archive of the plugin {row.name!r} was never fetched: {row.problem}")
     if artifact.spec is None:
@@ -89,7 +105,7 @@ def found_plugin(row: ReleasedPlugin, version: str) -> FoundPlugin:
 def image_of(row: ReleasedPlugin) -> str:
     """Return the image that jobs run by default; empty if no job can run the plugin."""
     try:
-        return found_plugin(row, "").executor.image
+        return found_plugin(ChosenPlugin(row, usable_artifact(row)), "").executor.image
     except UnknownPlugin:
         return ""
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 
 from controlplane.access import audit
-from controlplane.errors import Conflict, FieldError, InvalidRequest, UnknownJobRun
+from controlplane.errors import Conflict, FieldError, InvalidRequest, UnknownJob, UnknownJobRun
 from controlplane.identity.actors import Actor
 from controlplane.scopes import Scope
 from registry.jobs import event_types
@@ -37,13 +37,15 @@ def create_run(job: Job, terms: RunTerms, *, actor: Actor) -> tuple[JobRun, bool
         pointer = f"/overrides/{invalid[0][:63]}"
         raise InvalidRequest(SETTING_RULE, errors=[FieldError(pointer, "invalid_value", SETTING_RULE)])
     # Two pods of one run can come at the same time.
-    Job.objects.select_for_update(no_key=True, of=("self",)).get(id=job.id)
+    if not Job.objects.select_for_update(no_key=True, of=("self",)).filter(id=job.id).exists():
+        raise UnknownJob(f"The job {job.name} was deleted meanwhile.")
     run = JobRun.objects.filter(job=job, scheduled_at=terms.scheduled_at).first()
     if run is not None:
         _check_same(run, terms)
+        if terms.external_id and not run.external_id:
+            _name(job, run, terms.external_id, actor)
         return run, False
-    if terms.external_id and JobRun.objects.filter(job=job, external_id=terms.external_id).exists():
-        raise Conflict(f"The job has a run {terms.external_id[:80]!r} already, scheduled for another time.")
+    _check_free(job, terms.external_id)
     run = JobRun.objects.create(
         job=job,
         scheduled_at=terms.scheduled_at,
@@ -63,6 +65,29 @@ def create_run(job: Job, terms: RunTerms, *, actor: Actor) -> tuple[JobRun, bool
         scope=Scope(project=job.project_id),
     )
     return run, True
+
+
+def _check_free(job: Job, external_id: str) -> None:
+    """Raise Conflict if another run of the job has this name."""
+    if external_id and JobRun.objects.filter(job=job, external_id=external_id).exists():
+        raise Conflict(f"The job has a run {external_id[:80]!r} already, scheduled for another time.")
+
+
+def _name(job: Job, run: JobRun, external_id: str, actor: Actor) -> None:
+    """Note the scheduler's name of a run that was created without it."""
+    _check_free(job, external_id)
+    run.external_id = external_id
+    run.save(update_fields=["external_id"])
+    audit.record(
+        event_types.RUN_NAMED,
+        "job_run",
+        str(run.id),
+        actor=actor,
+        before={"external_id": ""},
+        after={"external_id": external_id},
+        data={"job": job.name, "external_id": external_id},
+        scope=Scope(project=job.project_id),
+    )
 
 
 def find_run(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.db import transaction
 
-from controlplane.errors import FieldError, InvalidRequest
+from controlplane.access import audit
+from controlplane.errors import FieldError, InvalidRequest, UnknownJobRun
+from controlplane.identity.actors import Actor
+from controlplane.scopes import Scope
+from registry.jobs import event_types
 from registry.jobs.models import Job, JobRun
-from registry.jobs.plugin_lookup import FoundPlugin, active_plugin, found_plugin, pinned_plugin, step_of
+from registry.jobs.plugin_lookup import ChosenPlugin, FoundPlugin, found_plugin, plugin_of_run, step_of
 from registry.jobs.run_input import InstanceType, InvalidRunInput, Run, RunInput, compile_run_input
 from registry.jobs.stored_jobs import spec_of
 from registry.jobs.tenant_settings import tenant_of
-from registry.plugin_releases.models import ReleasedPlugin
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,38 +35,49 @@ class StoredRunInput:
     plugin: FoundPlugin
 
 
-def read_run_input(job: Job, run: JobRun, instance: Instance) -> StoredRunInput:
-    """Return the input of a run, and pin the release of its plugin.
+@transaction.atomic
+def read_run_input(job: Job, run: JobRun, instance: Instance, *, actor: Actor) -> StoredRunInput:
+    """Return the input of a run. The first one pins the plugin's release and archive, unless it fails.
 
-    Raises InvalidRequest for templates that fail, UnknownPlugin, SecretsUnavailable.
+    Raises InvalidRequest for templates that fail, UnknownPlugin, UnknownJobRun, SecretsUnavailable.
     """
-    spec = spec_of(job)
-    step = step_of(spec, instance.type, instance.name)
-    plugin = found_plugin(_pin(job, run, step.name), step.version)
-    return StoredRunInput(run, _compile(job, run, instance, with_secrets=True), plugin)
+    # Two containers of one pod may come at the same time.
+    locked = JobRun.objects.select_for_update(no_key=True).filter(id=run.id).first()
+    if locked is None:
+        raise UnknownJobRun("The run was deleted meanwhile.")
+    step = step_of(spec_of(job), instance.type, instance.name)
+    chosen = plugin_of_run(job, locked, step.name)
+    found = found_plugin(chosen, step.version)
+    compiled = _compile(job, locked, instance, with_secrets=True)
+    if step.name not in locked.releases:
+        _pin(job, locked, chosen, actor)
+    return StoredRunInput(locked, compiled, found)
 
 
 def preview_run_input(job: Job, run: JobRun, instance: Instance) -> StoredRunInput:
     """Return the input with names for secrets, as a run would get it now. Nothing is pinned."""
-    spec = spec_of(job)
-    step = step_of(spec, instance.type, instance.name)
-    pinned = run.releases.get(step.name)
-    row = pinned_plugin(UUID(pinned), step.name) if pinned else active_plugin(job, step.name)
-    return StoredRunInput(
-        run, _compile(job, run, instance, with_secrets=False), found_plugin(row, step.version)
+    step = step_of(spec_of(job), instance.type, instance.name)
+    found = found_plugin(plugin_of_run(job, run, step.name), step.version)
+    return StoredRunInput(run, _compile(job, run, instance, with_secrets=False), found)
+
+
+def _pin(job: Job, run: JobRun, chosen: ChosenPlugin, actor: Actor) -> None:
+    """Have later inputs of the run use the same plugin. The run is locked."""
+    row, artifact = chosen.row, chosen.artifact
+    assert artifact is not None  # found_plugin has seen it
+    run.releases = {**run.releases, row.name: str(row.release_id)}
+    run.artifacts = {**run.artifacts, row.name: str(artifact.id)}
+    run.save(update_fields=["releases", "artifacts"])
+    audit.record(
+        event_types.RUN_PINNED,
+        "job_run",
+        str(run.id),
+        actor=actor,
+        before=None,
+        after={"releases": run.releases, "artifacts": run.artifacts},
+        data={"job": job.name, "plugin": row.name, "release": str(row.release_id)},
+        scope=Scope(project=job.project_id),
     )
-
-
-@transaction.atomic
-def _pin(job: Job, run: JobRun, plugin: str) -> ReleasedPlugin:
-    """Return the plugin in the release that the run began with; the active one begins it."""
-    locked = JobRun.objects.select_for_update().get(id=run.id)
-    if pinned := locked.releases.get(plugin):
-        return pinned_plugin(UUID(pinned), plugin)
-    row = active_plugin(job, plugin)
-    locked.releases = {**locked.releases, plugin: str(row.release_id)}
-    locked.save(update_fields=["releases"])
-    return row
 
 
 def _compile(job: Job, run: JobRun, instance: Instance, *, with_secrets: bool) -> RunInput:

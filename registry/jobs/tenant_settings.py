@@ -93,7 +93,8 @@ def write_secret(project: str, namespace: str, name: str, value: str, *, actor: 
 @transaction.atomic
 def delete_secret(project: str, namespace: str, name: str, *, actor: Actor) -> None:
     """Delete a secret. Raises UnknownJobSecret."""
-    secret = JobSecret.objects.filter(project=project, namespace=namespace, name=name).first()
+    rows = JobSecret.objects.select_for_update().filter(project=project, namespace=namespace, name=name)
+    secret = rows.first()
     if secret is None:
         raise UnknownJobSecret(f"There is no secret {name[:63]!r} in the project {project}.")
     _record(event_types.SECRET_DELETED, secret, actor)

@@ -12,7 +12,13 @@ from django.db.models.functions import Now
 from controlplane.access import audit
 from controlplane.access.secrets.sealing import seal, unseal
 from controlplane.access.team_models import Team
-from controlplane.errors import FieldError, InvalidRequest, SecretsUnavailable, SourceIsReadOnly
+from controlplane.errors import (
+    FieldError,
+    InvalidRequest,
+    SecretsUnavailable,
+    SourceIsReadOnly,
+    UnknownPluginSecret,
+)
 from controlplane.identity.actors import Actor
 from controlplane.preconditions import Precondition, check
 from registry.plugin_releases import event_types
@@ -157,7 +163,9 @@ def write_secret(plugin_set: PluginSet, name: str, value: str, *, actor: Actor) 
 
 @transaction.atomic
 def delete_secret(secret: PluginSecret, *, actor: Actor) -> None:
-    """Delete a credential. Providers that refer to it fail from then on."""
+    """Delete a credential. Providers that refer to it fail from then on. Raises UnknownPluginSecret."""
+    if not PluginSecret.objects.select_for_update().filter(id=secret.id).exists():
+        raise UnknownPluginSecret(f"The secret {secret.name} was deleted meanwhile.")
     _record_secret(event_types.SECRET_DELETED, secret, actor)
     secret.delete()
 

@@ -37,6 +37,7 @@ from registry.plugins.documents.content import Configuration
 LEASE = timedelta(seconds=30)
 # Of one provider: it gets no more requests at once, and holds no more threads if it hangs.
 _AT_ONCE = 4
+_LATE = "The provider has not sent the archive yet. It is still being fetched."
 _UNFINISHED = (ReleaseState.RESOLVING, ReleaseState.READY, ReleaseState.ACTIVE)
 
 
@@ -229,8 +230,9 @@ def _decide(release: PluginRelease, actor: Actor) -> None:
     quiet = PluginRelease.objects.annotate(quiet=Now() - F("last_arrival_at")).get(id=release.id).quiet
     if not is_ready(plugins, quiet, timedelta(seconds=settings.PLUGIN_FETCH_GRACE_SECONDS)):
         return
-    late = "The provider has not sent the archive yet. It is still being fetched."
-    release.plugins.filter(artifact=None, problem="").update(problem=late)
+    for row in release.plugins.filter(artifact=None, problem=""):
+        release.plugins.filter(id=row.id).update(problem=_LATE)
+        record(event_types.RELEASE_DEGRADED, release, actor, plugin=row.name, problem=_LATE)
     release.state, release.ready_at = ReleaseState.READY, Now()
     release.save(update_fields=["state", "ready_at"])
     release.refresh_from_db()

@@ -119,7 +119,8 @@ class JobRunInput(_InputEndpoint):
         examples=[examples.RUN_INPUT_WRITE, examples.RUN_INPUT],
     )
     def post(self, request: Request, project: str, name: str) -> Response | HttpResponse:
-        found = read_run_input(*self.asked_for(request, project, name, Action.RUN_INPUT_READ))
+        asked = self.asked_for(request, project, name, Action.RUN_INPUT_READ)
+        found = read_run_input(*asked, actor=actor_of(request))
         if _TAR not in request.headers.get("Accept", ""):
             return Response(schemas.show_stored_input(found))
         files = bundle_files(found.input, found.plugin.executor.entrypoint.script)

@@ -87,7 +87,8 @@ class OptimusRunInput(Endpoint):
         body = _fields(request.data)
         job = get_job(caller_of(request), project, name, Action.RUN_INPUT_READ)
         run = _run(request, job, body)
-        found = read_run_input(job, run, Instance(body["instance_type"], body["instance_name"]))
+        instance = Instance(body["instance_type"], body["instance_name"])
+        found = read_run_input(job, run, instance, actor=actor_of(request))
         files = {name: file.text for name, file in found.input.files.items()}
         return Response(
             {"envs": dict(found.input.envs), "files": files, "secrets": dict(found.input.secrets)}
@@ -95,8 +96,8 @@ class OptimusRunInput(Endpoint):
 
     def handle_exception(self, exc: Exception) -> Response:
         response = super().handle_exception(exc)
-        told = response.data if isinstance(response.data, dict) else {}
-        message = told.get("detail") or told.get("title") or "The request failed."
+        problem = response.data if isinstance(response.data, dict) else {}
+        message = problem.get("detail") or problem.get("title") or "The request failed."
         code = _GRPC.get(response.status_code, _INTERNAL)
         response.data = {"code": code, "message": str(message), "details": []}
         response.content_type = "application/json"

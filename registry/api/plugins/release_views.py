@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -97,8 +98,12 @@ class PluginReleaseItem(Endpoint):
         return Response(schemas.show_release(listing.get_release(caller_of(request), release_id)))
 
 
-def _found(request: Request, release_id: UUID) -> PluginRelease:
-    return listing.get_release(caller_of(request), release_id, Action.PLUGIN_RELEASE)
+def _changed(request: Request, release_id: UUID, change: Callable[..., PluginRelease]) -> Response:
+    """Make a change of a release, and show it."""
+    query = ReasonedQuery.parse(request)
+    found = listing.get_release(caller_of(request), release_id, Action.PLUGIN_RELEASE)
+    actor = actor_of(request, query["change_message"])
+    return Response(schemas.show_release(change(found.id, actor=actor)))
 
 
 class PluginReleaseActivate(Endpoint):
@@ -118,10 +123,7 @@ class PluginReleaseActivate(Endpoint):
     )
     @mutation
     def post(self, request: Request, release_id: UUID) -> Response:
-        query = ReasonedQuery.parse(request)
-        found = _found(request, release_id)
-        actor = actor_of(request, query["change_message"])
-        return Response(schemas.show_release(release_changes.activate(found.id, actor=actor)))
+        return _changed(request, release_id, release_changes.activate)
 
 
 class PluginReleaseRollback(Endpoint):
@@ -141,10 +143,7 @@ class PluginReleaseRollback(Endpoint):
     )
     @mutation
     def post(self, request: Request, release_id: UUID) -> Response:
-        query = ReasonedQuery.parse(request)
-        found = _found(request, release_id)
-        actor = actor_of(request, query["change_message"])
-        return Response(schemas.show_release(release_changes.roll_back(found.id, actor=actor)))
+        return _changed(request, release_id, release_changes.roll_back)
 
 
 class PluginReleaseCancel(Endpoint):
@@ -163,10 +162,7 @@ class PluginReleaseCancel(Endpoint):
     )
     @mutation
     def post(self, request: Request, release_id: UUID) -> Response:
-        query = ReasonedQuery.parse(request)
-        found = _found(request, release_id)
-        actor = actor_of(request, query["change_message"])
-        return Response(schemas.show_release(release_changes.cancel(found.id, actor=actor)))
+        return _changed(request, release_id, release_changes.cancel)
 
 
 class PluginNodeCollection(Endpoint):

@@ -142,14 +142,14 @@ def test_a_service_account_is_sealed_once_and_shown_nowhere(api):
     again = put(api, written, If_Match='"v1"')
     assert again.json()["version"] == 1
     assert PluginSecret.objects.get().version == 1
-    told = [
+    shown = [
         first.content.decode(),
         str(list(PluginConfig.objects.values())),
         str(list(PluginSecret.objects.values())),
         str(list(AuditRecord.objects.values())),
         str(list(Event.objects.values())),
     ]
-    assert not any(SECRET in text or account in text for text in told)
+    assert not any(SECRET in text or account in text for text in shown)
 
 
 def test_secrets_are_written_listed_by_name_and_deleted(api):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import tarfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,16 @@ import kubernetes_validate
 import pytest
 
 from controlplane.access.models import AuditRecord
+from controlplane.errors import UnknownJob
 from controlplane.events.models import Event
 from controlplane.identity.roles import Role
+from controlplane.ids import uuid7
 from controlplane.scopes import Scope
 from overrides.models import Project, ProjectState
 from registry.jobs.models import Job, JobRun, JobSecret
-from registry.plugin_releases.models import PluginRelease, PluginSet
-from tests.support.api_client import Api, make_project, token_for
+from registry.jobs.runs import RunTerms, create_run
+from registry.plugin_releases.models import PluginArtifact, PluginRelease, PluginSet, ReleasedPlugin
+from tests.support.api_client import ACTOR, Api, make_project, token_for
 from tests.support.plugin_sets import release_plugins
 
 pytestmark = pytest.mark.django_db
@@ -121,6 +125,32 @@ def test_a_run_exists_once_for_each_time(api):
     assert JobRun.objects.count() == 1
 
 
+def test_a_run_gets_the_schedulers_name_later_and_keeps_it(api):
+    put(api)
+    api.post(f"{URL}/runs", {"scheduled_at": AT})
+    named = api.post(f"{URL}/runs", {"scheduled_at": AT, "external_id": "run-1"})
+    assert (named.status_code, named.json()["external_id"]) == (200, "run-1")
+    later = "2026-11-25T02:00:00Z"
+    api.post(f"{URL}/runs", {"scheduled_at": later})
+    taken = api.post(f"{URL}/runs", {"scheduled_at": later, "external_id": "run-1"})
+    assert (taken.status_code, taken.json()["code"]) == (409, "conflict")
+    assert AuditRecord.objects.filter(action="job_run.named").count() == 1
+
+
+def test_a_run_of_a_job_that_was_deleted_meanwhile_is_a_clear_error(api):
+    put(api)
+    job = Job.objects.get()
+    Job.objects.all().delete()
+    with pytest.raises(UnknownJob, match="deleted meanwhile"):
+        create_run(job, RunTerms(datetime(2026, 11, 24, tzinfo=UTC)), actor=ACTOR)
+
+
+def test_a_file_below_another_file_is_refused(api):
+    answer = put(api, assets={"sql": "1", "sql/a.sql": "2", "sql.d/b": "3"})
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["pointer"]) == (400, "/assets/sql~1a.sql")
+
+
 def test_the_input_has_settings_secrets_files_and_the_plugin(api):
     release = prepare(api)
     got = read_input(api)
@@ -142,6 +172,30 @@ def test_a_run_keeps_the_release_that_it_began_with(api):
     later = "2026-11-25T02:00:00Z"
     api.post(f"{URL}/runs", {"scheduled_at": later})
     assert read_input(api, scheduled_at=later)["image"].endswith(":2.0")
+
+
+def test_a_first_input_that_fails_pins_nothing(api):
+    prepare(api)
+    ReleasedPlugin.objects.filter(name="bq").update(artifact=None, problem="404")
+    refused = api.post(f"{URL}:run-input", {"scheduled_at": AT})
+    assert (refused.status_code, refused.json()["code"]) == (404, "unknown_plugin")
+    assert JobRun.objects.get().releases == {}
+    newer = release_plugins("bq", "mail")
+    assert read_input(api)["release"]["id"] == str(newer.id)
+
+
+def test_a_run_keeps_its_archive_when_a_later_one_arrives(api):
+    prepare(api)
+    row = ReleasedPlugin.objects.get(name="bq")
+    earlier, later = row.artifact, PluginArtifact.objects.get(id=row.artifact_id)
+    later.id, later.sha256, later.spec = uuid7(), "c" * 64, later.spec.replace("main.py", "other.py")
+    later.save(force_insert=True)
+    ReleasedPlugin.objects.filter(id=row.id).update(artifact=None, fallback=earlier, problem="late")
+    assert read_input(api)["script"].endswith("main.py")
+    ReleasedPlugin.objects.filter(id=row.id).update(artifact=later, problem="")
+    assert read_input(api)["script"].endswith("main.py")
+    pinned = AuditRecord.objects.get(action="job_run.pinned")
+    assert pinned.after["artifacts"] == {"bq": str(earlier.id)}
 
 
 def test_a_preview_names_secrets_pins_nothing_and_needs_no_right_to_read_them(api):
