@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -65,83 +66,67 @@ def create(request: HttpRequest, caller: Caller) -> HttpResponse:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Action:
+    """What can be done with a release. verb: of the API; fact: its effect."""
+
+    verb: str
+    button: str
+    fact: str
+    change: Callable[..., PluginRelease]
+
+
+_ACTIVATE = _Action(
+    "activate",
+    "Activate release",
+    "Jobs use it at once. Nodes that do not have it yet use the earlier release until they do.",
+    release_changes.activate,
+)
+_ROLL_BACK = _Action(
+    "rollback",
+    "Roll back",
+    "Its plugins become active again. Nothing is downloaded from providers. The configuration stays as it is:"
+    " correct it before the next release.",
+    release_changes.roll_back,
+)
+_CANCEL = _Action(
+    "cancel",
+    "Cancel release",
+    "It never becomes active. The active release stays.",
+    release_changes.cancel,
+)
+
+
 @page
 def activate(request: HttpRequest, caller: Caller, release_id: UUID) -> HttpResponse:
-    release = get_release(caller, release_id, Action.PLUGIN_RELEASE)
-    change = _change(
-        request,
-        release,
-        "activate",
-        _Words(
-            f"Activate release {release.number}?",
-            "Activate release",
-            "Jobs use it at once. Nodes that do not have it yet use the earlier release until they do.",
-        ),
-    )
-    return confirm_change(
-        request,
-        change,
-        lambda form: release_changes.activate(release.id, actor=actor_of(caller, form.get("reason", ""))),
-    )
+    return _confirm(request, caller, release_id, _ACTIVATE)
 
 
 @page
 def roll_back(request: HttpRequest, caller: Caller, release_id: UUID) -> HttpResponse:
-    release = get_release(caller, release_id, Action.PLUGIN_RELEASE)
-    change = _change(
-        request,
-        release,
-        "rollback",
-        _Words(
-            f"Roll back to release {release.number}?",
-            "Roll back",
-            "Its plugins become active again. Nothing is downloaded from providers. The configuration stays"
-            " as it is: correct it before the next release.",
-        ),
-    )
-    return confirm_change(
-        request,
-        change,
-        lambda form: release_changes.roll_back(release.id, actor=actor_of(caller, form.get("reason", ""))),
-    )
+    return _confirm(request, caller, release_id, _ROLL_BACK)
 
 
 @page
 def cancel(request: HttpRequest, caller: Caller, release_id: UUID) -> HttpResponse:
+    return _confirm(request, caller, release_id, _CANCEL)
+
+
+def _confirm(request: HttpRequest, caller: Caller, release_id: UUID, action: _Action) -> HttpResponse:
     release = get_release(caller, release_id, Action.PLUGIN_RELEASE)
-    change = _change(
-        request,
-        release,
-        "cancel",
-        _Words(
-            f"Cancel release {release.number}?",
-            "Cancel release",
-            "It never becomes active. The active release stays.",
-        ),
+    change = Change(
+        f"{action.button}: {release.number} of {release.plugin_set}?",
+        (action.fact,),
+        action.button,
+        reverse("plugin-release", args=[release.id]),
+        f"{action.button}: done.",
+        (_REASON,),
+        {"curl": curl(request, "POST", f"plugin-releases/{release.id}:{action.verb}")},
     )
     return confirm_change(
         request,
         change,
-        lambda form: release_changes.cancel(release.id, actor=actor_of(caller, form.get("reason", ""))),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    title: str
-    button: str
-    fact: str
-
-
-def _change(request: HttpRequest, release: PluginRelease, verb: str, words: _Words) -> Change:
-    return Change(
-        words.title,
-        (words.fact,),
-        words.button,
-        reverse("plugin-release", args=[release.id]),
-        f"{words.button}: done.",
-        (_REASON,),
-        {"curl": curl(request, "POST", f"plugin-releases/{release.id}:{verb}")},
+        lambda form: action.change(release.id, actor=actor_of(caller, form.get("reason", ""))),
     )
 
 

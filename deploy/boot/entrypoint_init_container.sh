@@ -23,18 +23,24 @@ scratch="$JOB_DIR/.boot-$$"
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 143' HUP INT TERM
 rm -rf "$JOB_DIR"/.boot-*
-mkdir -p "$scratch/new"
+# Nobody else looks into it: the bundle and tokens are in it.
+mkdir -m 0700 "$scratch"
+mkdir "$scratch/new"
 
-# The token is in a file and not in an argument, which other processes could read.
-(umask 077; : >"$scratch/headers")
+# A text between the quotes of JSON.
+json() { printf '%s' "$1" | sed 's/\\/\\\\/g; s/"/\\"/g'; }
+
+# Tokens are in files and not in arguments, which other processes could read. wget alone takes a header as one.
+: >"$scratch/headers"
 send() { # path, body, file of the answer, accepted media type
+    printf '%s' "$2" >"$scratch/body"
     if command -v curl >/dev/null 2>&1; then
         curl -sS --max-time 60 -o "$3" -w '%{http_code}' -X POST -H "@$scratch/headers" -H "Accept: $4" \
-            -H "Content-Type: ${5:-application/json}" --data "$2" "$1" 2>"$scratch/error" || echo 000
+            -H "Content-Type: ${5:-application/json}" --data-binary "@$scratch/body" "$1" 2>"$scratch/error" || echo 000
     else
         header=$(cat "$scratch/headers")
         wget -q -T 60 -O "$3" --header "$header" --header "Accept: $4" --header "Content-Type: ${5:-application/json}" \
-            --post-data "$2" "$1" 2>"$scratch/error" && echo 200 || echo 000
+            --post-file "$scratch/body" "$1" 2>"$scratch/error" && echo 200 || echo 000
     fi
 }
 # The detail of a problem document, so that the log says what is wrong. It never has values.
@@ -75,9 +81,11 @@ else
 fi
 printf 'Authorization: Bearer %s\n' "$token" >"$scratch/headers"
 
-run="{\"scheduled_at\":\"$SCHEDULED_AT\",\"external_id\":\"${DAG_RUN_ID:-}\"}"
+time=$(json "$SCHEDULED_AT")
+run="{\"scheduled_at\":\"$time\",\"external_id\":\"$(json "${DAG_RUN_ID:-}")\"}"
 ask "Creating the run" "$address/runs" "$run" "$scratch/run" application/json
-input="{\"scheduled_at\":\"$SCHEDULED_AT\",\"instance_type\":\"$INSTANCE_TYPE\",\"instance_name\":\"$INSTANCE_NAME\"}"
+instance="\"instance_type\":\"$(json "$INSTANCE_TYPE")\",\"instance_name\":\"$(json "$INSTANCE_NAME")\""
+input="{\"scheduled_at\":\"$time\",$instance}"
 ask "Reading the input" "$address:run-input" "$input" "$scratch/bundle" application/x-tar
 rm -f "$scratch/headers"
 

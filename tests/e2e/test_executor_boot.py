@@ -46,6 +46,7 @@ PROGRAMS = {
     "python": ["python3", "boot.py"],
 }
 PLACES = "/usr/local/bin:/usr/bin:/bin"
+NAME_OF_RUN = 'manual "1" \\ + é'
 BOOT_USER, EXECUTOR_USER, STRANGER, GROUP = 10001, 12345, 23456, 10001
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="Only root can run programs as other users.")
 
@@ -145,9 +146,9 @@ def test_an_executor_of_another_user_sees_every_value_intact(live, program, volu
 def test_a_pod_that_starts_again_finds_its_run(live, program, volume):
     token = prepare()
     for _ in range(2):
-        done = boot(program, live, volume, token, DAG_RUN_ID="scheduled__1")
+        done = boot(program, live, volume, token, DAG_RUN_ID=NAME_OF_RUN)
         assert done.returncode == 0, done.stderr
-    assert JobRun.objects.get().external_id == "scheduled__1"
+    assert JobRun.objects.get().external_id == NAME_OF_RUN
 
 
 @as_root
@@ -160,7 +161,7 @@ def test_a_value_that_is_missing_is_named_and_nothing_is_left(live, program, vol
 
 @as_root
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "expected"),
     [
         ({"JOB_NAME": "other"}, "no job 'other'"),
         ({"INSTANCE_NAME": "nobody"}, "The task of the job is bq."),
@@ -168,10 +169,10 @@ def test_a_value_that_is_missing_is_named_and_nothing_is_left(live, program, vol
         ({"PROJECT": ""}, "The variable PROJECT is not set."),
     ],
 )
-def test_an_error_says_what_to_do(live, program, volume, changed, said):
+def test_an_error_says_what_to_do(live, program, volume, changed, expected):
     done = boot(program, live, volume, prepare(), **changed)
     assert done.returncode == 1
-    assert said in done.stderr
+    assert expected in done.stderr
     assert list(volume.iterdir()) == []
 
 
