@@ -51,6 +51,11 @@ FORMATS = {
 }
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 plugin`, `2 plugins`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     title: str

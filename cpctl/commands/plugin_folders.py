@@ -10,7 +10,7 @@ from cpctl.columns import field
 from cpctl.commands import options, plugin_options
 from cpctl.errors import CpctlError, UsageError
 from cpctl.exits import Exit
-from cpctl.output import Column, Format, Item, document, listing, say
+from cpctl.output import Column, Format, Item, counted, document, listing, say
 from cpctl.plugins.archives import ServerOrigin
 from cpctl.plugins.folders import STATE_FOLDER, ClientFolder
 from cpctl.plugins.installation_plan import drift_lines
@@ -131,7 +131,13 @@ def verify(
     count = len(manifest.current.plugins)
     facts = {"folder": str(folder.root), "plugins": count, "damaged": damaged, "drift": drift}
     checked = "as installed" if lock else "as installed; there is no lock to compare them with"
-    say(*(document(facts, output) if output.is_whole else problems or [f"{count} plugins are {checked}."]))
+    say(
+        *(
+            document(facts, output)
+            if output.is_whole
+            else problems or [f"{counted(count, 'plugin')}: {checked}."]
+        )
+    )
     if problems:
         raise typer.Exit(Exit.DIFFERS)
 

@@ -15,7 +15,7 @@ from cpctl.commands.plugin_checks import diagnostic_lines, validated
 from cpctl.contexts import Context
 from cpctl.errors import CpctlError, UsageError
 from cpctl.exits import Exit
-from cpctl.output import Format, as_text, note, say
+from cpctl.output import Format, as_text, counted, note, say
 from cpctl.plugins import server_mode
 from cpctl.plugins.client_mode import ClientInstallation, Outcome, install_client
 from cpctl.plugins.folders import ClientFolder, base_folder, folder_for
@@ -191,7 +191,7 @@ def _show(outcome: Outcome, output: Format, *, is_dry_run: bool) -> None:
 
 def _summary(outcome: Outcome, *, is_dry_run: bool) -> str:
     if not (outcome.installed or outcome.removed or outcome.failures):
-        return f"{outcome.folder}: {len(outcome.unchanged)} plugins, up to date."
+        return f"{outcome.folder}: {counted(len(outcome.unchanged), 'plugin')}, up to date."
     counts = f"{len(outcome.installed)} installed, {len(outcome.removed)} removed"
     rest = f"{len(outcome.unchanged)} unchanged, {len(outcome.failures)} failed"
     text = f"{outcome.folder}: {counts}, {rest}; {outcome.downloaded:,} bytes downloaded."
@@ -255,7 +255,7 @@ def show_release(release: Any, output: Format) -> None:
         Progress(output).event("finished", "", release=release)
     else:
         number, team = release["number"], f" --team {release['team']}" if release.get("team") else ""
-        say(f"Release {number} is {release['state']}: {len(release['plugins'])} plugins.")
+        say(f"Release {number} is {release['state']}: {counted(len(release['plugins']), 'plugin')}.")
         if release["state"] == "ready":
             SESSION.tell(f"try: cpctl plugins releases activate {number}{team}")
     degraded = [plugin for plugin in release["plugins"] if plugin.get("problem")]

@@ -10,7 +10,7 @@ import typer
 from cpctl.commands import options, plugin_options
 from cpctl.errors import UsageError
 from cpctl.exits import Exit
-from cpctl.output import Format, say
+from cpctl.output import Format, counted, say
 from cpctl.plugins.archives import ServerOrigin
 from cpctl.plugins.locks import (
     DEFAULT_LOCK_FILE,
@@ -67,7 +67,7 @@ def lock(
         updated = updated_lock(written, served, names)
         lines = changed_lines(written, updated)
         write_file(path, write_lock(updated))
-    say(*lines, f"{path}: {len(updated.plugins)} plugins, {len(lines)} changed.")
+    say(*lines, f"{path}: {counted(len(updated.plugins), 'plugin')}, {len(lines)} changed.")
     return None
 
 
@@ -111,5 +111,5 @@ def mirror(
     }
     if output is Format.JSON:
         return progress.event("finished", "", **facts)
-    say(f"{folder}: {outcome.plugins} plugins; {outcome.downloaded} archives fetched.")
+    say(f"{folder}: {counted(outcome.plugins, 'plugin')}; {counted(outcome.downloaded, 'archive')} fetched.")
     return None

@@ -202,7 +202,7 @@ def render(
     *,
     project: ProjectOfJob,
     hook: Annotated[str, typer.Option(help="A hook of the job, instead of its task.")] = "",
-    kind: Annotated[str, typer.Option(help="pod, or airflow for KubernetesPodOperator.")] = "pod",
+    kind: Annotated[str, typer.Option(help="pod, airflow for KubernetesPodOperator, or docker.")] = "pod",
     profile: Annotated[str, typer.Option(help="Names and paths: optimus or rfc.")] = "optimus",
     shape: Annotated[str, typer.Option(help="wrapper or file_key_ref.")] = "wrapper",
     scheduled_at: Annotated[str, typer.Option(help="Time of the run. Default: what Airflow has.")] = "",

@@ -1,10 +1,11 @@
-"""The pod of a stored job's task or hook, as Kubernetes or Airflow takes it."""
+"""The pod of a stored job's task or hook, as Kubernetes, Airflow or Docker takes it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -21,25 +22,29 @@ from registry.jobs.stored_jobs import spec_of
 from registry.jobs.stored_run_input import Instance, StoredRunInput, preview_run_input
 from registry.plugins.pods import requests
 from registry.plugins.pods.airflow import operator_arguments
+from registry.plugins.pods.docker import docker_commands, docker_program
 from registry.plugins.pods.profiles import PROFILES
 from registry.plugins.pods.rendering import render_pod, render_yaml
 from registry.plugins.pods.requests import BootContext, PodRequest, Shape, UnsupportedShape, check_shape
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
 _LONGEST_NAME = 63
+_AIRFLOW_TIME = "{{ data_interval_end }}"
 
 
 class PodKind(StrEnum):
-    """What is rendered: a pod, or the arguments of Airflow's KubernetesPodOperator."""
+    """What is rendered: a pod, the arguments of Airflow's KubernetesPodOperator, or a program for Docker."""
 
     POD = "pod"
     AIRFLOW = "airflow"
+    DOCKER = "docker"
 
 
 @dataclass(frozen=True, slots=True)
 class PodTerms:
-    """How to render. scheduled_at: of the run, or a template of Airflow. cluster_version: as v1.35.0.
+    """How to render. cluster_version: as v1.35.0.
 
+    scheduled_at: time of the run or a template of it; empty for Airflow's template, and never for Docker.
     host: address at which pods reach the server; empty for PUBLIC_URL.
     """
 
@@ -55,7 +60,7 @@ class PodTerms:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPod:
-    """content: the pod or the arguments; text: the same as YAML."""
+    """content: the pod, the arguments or both containers. text: the same as YAML, or the shell program."""
 
     found: StoredRunInput
     content: Mapping[str, Any]
@@ -64,6 +69,7 @@ class RenderedPod:
 
 def render_job(job: Job, terms: PodTerms) -> RenderedPod:
     """Render the pod with the active release. Raises InvalidRequest, UnknownPlugin."""
+    _check_time(terms)
     _check_shape(terms)
     spec, now = spec_of(job), database_now()
     # Names of variables alone are used of it: a run of another time has the same.
@@ -73,7 +79,22 @@ def render_job(job: Job, terms: PodTerms) -> RenderedPod:
     if terms.kind is PodKind.AIRFLOW:
         arguments = operator_arguments(request, profile)
         return RenderedPod(found, arguments, strict_yaml.dump(arguments))
+    if terms.kind is PodKind.DOCKER:
+        return RenderedPod(found, docker_commands(request, profile), docker_program(request, profile))
     return RenderedPod(found, render_pod(request, profile), render_yaml(request, profile))
+
+
+def _check_time(terms: PodTerms) -> None:
+    """Docker has no scheduler that would fill in a template."""
+    if terms.kind is not PodKind.DOCKER:
+        return
+    try:
+        datetime.fromisoformat(terms.scheduled_at)
+    except ValueError as error:
+        message = (
+            "A program for Docker needs the time of the run. Send scheduled_at, as 2026-11-24T02:00:00Z."
+        )
+        raise InvalidRequest(message, errors=[FieldError("/scheduled_at", "required", message)]) from error
 
 
 def _check_shape(terms: PodTerms) -> None:
@@ -98,7 +119,7 @@ def _request(job: Job, spec: JobSpec, terms: PodTerms, found: StoredRunInput) ->
         host=_host(terms),
         instance_type=requests.InstanceType(terms.instance.type.value),
         instance_name=step.name,
-        scheduled_at=terms.scheduled_at,
+        scheduled_at=terms.scheduled_at or _AIRFLOW_TIME,
         dag_run_id="{{ run_id }}" if terms.kind is PodKind.AIRFLOW else "",
     )
     return PodRequest(

@@ -22,6 +22,7 @@ from tests.support.paths import ROOT
 from tests.support.plugin_sets import release_plugins
 
 BOOT = ROOT / "deploy/boot"
+STAND_IN = ROOT / "tests/support/docker_stand_in.py"
 AT = "2026-11-24T02:00:00Z"
 VALUE = 'it\'s $HOME `id` "q"\n\\n two é $(id)'
 JOB = """version: 2
@@ -140,6 +141,38 @@ def test_an_executor_of_another_user_sees_every_value_intact(live, program, volu
     stranger = [*as_user(STRANGER, STRANGER), "cat", str(volume / "in/secret")]
     assert subprocess.run(stranger, capture_output=True, check=False).returncode != 0
     assert [path.name for path in volume.iterdir()] == ["in"]
+
+
+@as_root
+def test_the_program_for_docker_boots_and_runs_the_job(live, room):
+    token = prepare()
+    rendered = Api(token_for("admin")).post(
+        "jobs/shop/orders.daily:render", {"kind": "docker", "scheduled_at": AT, "host": live.url}
+    )
+    assert rendered.status_code == 200, rendered.content
+    (room / "token").write_text(token)
+    (room / "run.sh").write_text(rendered.json()["text"])
+    for name in ("out", "mounts", "bin"):
+        (room / name).mkdir()
+    os.chmod(room / "out", 0o777)
+    shutil.copy(STAND_IN, room / "bin/docker")
+    os.chmod(room / "bin/docker", 0o755)
+    environment = {
+        "PATH": f"{room}/bin:{PLACES}",
+        "TMPDIR": str(room),
+        "CONTROLPLANE_TOKEN_FILE": str(room / "token"),
+        "STAND_IN_PROGRAMS": f"{BOOT}:/opt",
+        "STAND_IN_MOUNTS": str(room / "mounts"),
+        "STAND_IN_OUT": str(room / "out"),
+    }
+
+    command = ["dash", room / "run.sh"]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 0, ran.stderr
+    assert (room / "out/plain").read_text() == VALUE
+    assert (room / "out/password").read_text() == VALUE
+    assert sorted(path.name for path in room.iterdir()) == ["bin", "mounts", "out", "run.sh", "token"]
 
 
 @as_root

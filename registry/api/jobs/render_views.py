@@ -24,12 +24,14 @@ from registry.plugins.pods.requests import Shape
 POD_KINDS = [(kind.value, kind.value) for kind in PodKind]
 POD_PROFILES = [(name, name) for name in PROFILES]
 POD_SHAPES = [(shape.value, shape.value) for shape in Shape]
-_AIRFLOW_TIME = "{{ data_interval_end }}"
 
 
 class JobRenderWrite(StrictSerializer):
     kind = serializers.ChoiceField(
-        POD_KINDS, required=False, default="pod", help_text="airflow: arguments of KubernetesPodOperator."
+        POD_KINDS,
+        required=False,
+        default="pod",
+        help_text="airflow: arguments of KubernetesPodOperator. docker: a shell program.",
     )
     instance_type = serializers.ChoiceField(INSTANCE_TYPES, required=False, default=InstanceType.TASK.value)
     instance_name = Text(required=False, default="", allow_blank=True, max_length=220)
@@ -48,7 +50,7 @@ class JobRenderWrite(StrictSerializer):
         default="",
         allow_blank=True,
         max_length=200,
-        help_text="Time of the run; for airflow its template. Omitted: what Airflow has.",
+        help_text="Time of the run, or its template. Omitted: what Airflow has. docker needs a time.",
     )
     host = Text(
         required=False,
@@ -62,8 +64,8 @@ class JobRenderWrite(StrictSerializer):
 
 class JobRenderRead(serializers.Serializer[Any]):
     release_id = serializers.UUIDField(help_text="The release of plugins that it was rendered with.")
-    content = serializers.DictField(help_text="The pod, or the arguments.")
-    text = serializers.CharField(help_text="The same as YAML.")
+    content = serializers.DictField(help_text="The pod, the arguments, or both containers.")
+    text = serializers.CharField(help_text="The same as YAML; for docker the shell program.")
 
 
 _WRITE = OpenApiExample(
@@ -89,7 +91,8 @@ class JobRender(Endpoint):
         operation_id="jobs_render",
         summary="Render the pod of a job",
         description="The pod of the job's task or of a hook with the active release of its plugin, or the"
-        " arguments of Airflow's KubernetesPodOperator. Nothing is stored, and no secret is in it: the init"
+        " arguments of Airflow's KubernetesPodOperator, or a shell program that runs both containers with"
+        " Docker. Nothing is stored, and no secret is in it: the init"
         " container fetches them when the pod runs.",
         tags=["jobs"],
         request=JobRenderWrite,
@@ -104,7 +107,7 @@ class JobRender(Endpoint):
             PodKind(body["kind"]),
             body["profile"],
             Shape(body["shape"]),
-            body["scheduled_at"] or _AIRFLOW_TIME,
+            body["scheduled_at"],
             body["host"],
             body["cluster_version"],
             body["service_account_name"],

@@ -69,10 +69,15 @@ def init_env(request: PodRequest, profile: PodProfile) -> dict[str, str]:
 
 def executor_env(request: PodRequest, profile: PodProfile) -> list[dict[str, Any]]:
     """Return the variables of the executor: its place in the job, and in one shape the job's environment."""
-    labels = ",".join(f"{name}={value}" for name, value in sorted(request.labels.items()))
-    own = {"JOB_LABELS": labels, "JOB_DIR": profile.executor_mount, "JOB_NAME": request.boot.job_name}
+    own = executor_variables(request, profile)
     names = request.env_names if request.shape is Shape.FILE_KEY_REF else ()
     return [*_literals(own), *(_file_key(name, profile.volume) for name in names if name not in own)]
+
+
+def executor_variables(request: PodRequest, profile: PodProfile) -> dict[str, str]:
+    """Return the executor's place in the job."""
+    labels = ",".join(f"{name}={value}" for name, value in sorted(request.labels.items()))
+    return {"JOB_LABELS": labels, "JOB_DIR": profile.executor_mount, "JOB_NAME": request.boot.job_name}
 
 
 def volumes(profile: PodProfile) -> list[dict[str, Any]]:

@@ -326,6 +326,16 @@ def test_a_pod_that_would_not_know_the_server_is_not_rendered(api, settings):
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "/host")
 
 
+def test_docker_needs_the_time_of_the_run(api):
+    prepare(api)
+    body = {"kind": "docker", "host": HOST}
+    refused = api.post(f"{URL}:render", {**body, "scheduled_at": "{{ ds }}"})
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "/scheduled_at")
+    program = api.post(f"{URL}:render", {**body, "scheduled_at": AT}).json()["text"]
+    assert subprocess.run(["sh", "-n"], input=program, text=True, check=False).returncode == 0
+    assert "warehouse" not in program
+
+
 def test_airflow_gets_the_arguments_of_its_operator(api):
     prepare(api)
     content = api.post(

@@ -48,7 +48,7 @@ def test_it_sends_the_configuration_and_waits_until_the_release_is_active(server
     assert ran.code == Exit.OK, ran.err
     assert made(server) == [("PUT", "plugin-config"), ("POST", "plugin-releases")]
     assert server.releases[0]["message"] == "New image"
-    assert ran.out == "Release 1 is active: 1 plugins.\n"
+    assert ran.out == "Release 1 is active: 1 plugin.\n"
     for line in ("+ bq2bq", "Configuration 1 is stored.", "release 1: ready", "node node-1: active"):
         assert line in ran.err.splitlines()
 

@@ -14,6 +14,7 @@ import yaml
 from registry.plugins.documents.executors import Entrypoint, Executor
 from registry.plugins.pods.airflow import operator_arguments
 from registry.plugins.pods.commands import executor_command
+from registry.plugins.pods.docker import docker_program
 from registry.plugins.pods.profiles import OPTIMUS, PROFILES, RFC
 from registry.plugins.pods.rendering import render_pod, render_yaml
 from registry.plugins.pods.requests import (
@@ -90,6 +91,13 @@ def test_pods_are_valid_for_kubernetes(name):
     pod = yaml.safe_load((GOLDEN / f"{name}.yaml").read_text())
 
     kubernetes_validate.validate(pod, "1.35", strict=True)
+
+
+@pytest.mark.parametrize("name", ["task_optimus_wrapper", "hook_rfc_wrapper"])
+def test_programs_for_docker_are_as_in_their_golden_files(name):
+    request, profile = CASES[name]
+    program = docker_program(request, profile)
+    assert program == (GOLDEN / f"{name}.docker.sh").read_text()
 
 
 def test_the_validation_finds_errors():
