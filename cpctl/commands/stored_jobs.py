@@ -12,6 +12,7 @@ from cpctl.columns import Kind, field, timestamp
 from cpctl.commands import change_options, get, options
 from cpctl.commands.job_settings import Namespace, ProjectOfJob
 from cpctl.commands.jobs import asset_texts, jobs, name_and_value
+from cpctl.errors import UsageError
 from cpctl.output import Format, document, say
 from cpctl.paths import segment
 from cpctl.session import SESSION
@@ -81,8 +82,8 @@ def show(name: Name, *, project: ProjectOfJob, output: options.Output = Format.Y
 def apply(
     file: Annotated[str, typer.Argument(metavar="FILE", help="job.yaml, or - for standard input.")],
     *,
-    name: Annotated[str, typer.Option(help="Name of the job, as in the document.")],
     project: ProjectOfJob,
+    name: Annotated[str, typer.Option(help="Name of the job. Default: the one in the file.")] = "",
     namespace: Namespace = "",
     team: Annotated[str, typer.Option(help="Whose plugins it uses before those of the platform.")] = "",
     assets: Annotated[Path | None, typer.Option(help="Folder with the job's files.")] = None,
@@ -93,9 +94,10 @@ def apply(
     """Create or replace a job.
 
     \b
-    cpctl jobs apply job.yaml --name shop.orders.daily -p flytesnacks -m "Other table"
+    cpctl jobs apply job.yaml -p flytesnacks -m "Other table"
     """
     ((_, text),) = files.texts([file])
+    name = name or _name_in(file, text)
     body = {
         "text": text,
         "assets": asset_texts(assets) if assets else {},
@@ -110,6 +112,14 @@ def apply(
     for warning in job["warnings"]:
         SESSION.tell(f"{warning['place']}: {warning['message']} {warning['hint']}".rstrip())
     change.tell(f"Job {name} has version {job['version']}.")
+
+
+def _name_in(file: str, text: str) -> str:
+    found = files.documents(files.joined([(file, text)]))
+    name = found[0].get("name") if len(found) == 1 and isinstance(found[0], dict) else None
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"{file} has no name of a job.", hint="write `name: shop.orders.daily` in the file")
+    return name
 
 
 @jobs.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,16 +13,14 @@ import yaml
 from django.db import connections
 
 from controlplane import __version__
-from controlplane.local.programs import Program, free_port, start, stop_all
 from cpctl.exits import Exit
 from registry.plugin_releases.installer import Installer
 from registry.plugin_releases.models import PluginRelease
-from tests.conftest import as_application
+from tests.support.another_server import another_server
 from tests.support.api_client import token_for
 from tests.support.cpctl_runner import Cpctl
 from tests.support.plugin_repository import PluginRepository, plugin_archive, running_repository
 from tests.support.plugin_sets import document, entry
-from tests.support.waiting import is_reachable, until
 
 JOB = """version: 2
 name: orders.daily
@@ -67,16 +64,8 @@ def node(live: Any, settings: Any, tmp_path: Path) -> Iterator[Installer]:
 @pytest.fixture
 def next_server(live: Any, tmp_path: Path) -> Iterator[str]:
     """The address of a web server of another version, on the same database."""
-    port, python = free_port(), sys.executable
-    environment = as_application({**live.environment, "BOOT_INIT_IMAGE": NEXT_BOOT_IMAGE}, "web")
-    command = (python, "-m", "controlplane.serving", "--port", str(port), "--workers", "1")
-    running = start(Program("web", command, tmp_path / "next.log", environment))
-    url = f"http://127.0.0.1:{port}"
-    try:
-        until(lambda: is_reachable(f"{url}/readyz"), 60, (tmp_path / "next.log").read_text)
+    with another_server(live, tmp_path, BOOT_INIT_IMAGE=NEXT_BOOT_IMAGE) as url:
         yield url
-    finally:
-        stop_all([running], patience=5)
 
 
 @pytest.fixture
@@ -118,7 +107,7 @@ def test_each_part_is_released_alone(cpctl, repository, node, next_server):
     repository.add("bq-2.tar.gz", plugin_archive("bq", version="2.0.0"))
     first, second = "registry.example/bq:1.0", "registry.example/bq:1.1"
     assert cpctl("projects", "create", "shop", "--yes").code == Exit.OK
-    assert cpctl("jobs", "apply", "job.yaml", "--name", "orders.daily", "-p", "shop", "--yes").code == Exit.OK
+    assert cpctl("jobs", "apply", "job.yaml", "-p", "shop", "--yes").code == Exit.OK
     assert release(cpctl, repository, image=first, path="bq-1.tar.gz") == "Release 1 is active: 1 plugin.\n"
     assert images(cpctl) == (BOOT_IMAGE, first)
     asked = len(repository.requests)

@@ -7,6 +7,7 @@ import zipfile
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from controlplane.identity.roles import Role
 from registry.jobs.models import JobRun
@@ -62,6 +63,16 @@ def test_plugins_need_a_token_and_browsers_get_the_page(api):
     page = Api().get("/plugins", Accept="text/html")
     assert page.headers.get("Content-Type") != "application/zip"
     assert page.status_code != 401
+
+
+def test_plugin_sync_of_optimus_gets_the_zip_where_everybody_may_read(api, settings):
+    """Its request as recorded of raystack/optimus 5874457c: neither a token nor Accept."""
+    recorded = {"User-Agent": "Go-http-client/1.1", "Accept-Encoding": "gzip"}
+    assert Client(headers=recorded).get("/plugins").status_code == 401
+    settings.ANONYMOUS_READ = True
+    answer = Client(headers=recorded).get("/plugins")
+    assert (answer.status_code, answer.headers.get("Content-Encoding")) == (200, None)
+    assert len(zipfile.ZipFile(io.BytesIO(answer.content)).namelist()) == 2
 
 
 @pytest.mark.parametrize(
