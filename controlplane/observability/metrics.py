@@ -15,7 +15,7 @@ DURATION = Histogram(
     "cp_http_request_duration_seconds",
     "Time to answer.",
     ["method", "route"],
-    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+    buckets=(0.005, 0.01, 0.02, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
 )
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 _COLLECTORS: list[Collector] = []
