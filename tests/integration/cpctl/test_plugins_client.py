@@ -297,7 +297,7 @@ def test_a_tampered_mirror_is_refused_and_repaired(server, cpctl, pack, root):
     assert refused.code == Exit.DIFFERS
     assert "not the expected one" in refused.err
     assert load_manifest(root).active == 0
-    assert "1 archives" in repaired.out
+    assert "1 archive " in repaired.out
     assert archive.read_bytes() == plugins[0].content
 
 
