@@ -10,6 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 from prometheus_client.registry import REGISTRY, Collector
 
+from controlplane.observability.alerting.thresholds import Figure
+
 REQUESTS = Counter("cp_http_requests_total", "Requests answered.", ["method", "route", "code_class"])
 DURATION = Histogram(
     "cp_http_request_duration_seconds",
@@ -39,6 +41,16 @@ class MetricsMiddleware:
 def collect_at_scrape(collector: Collector) -> None:
     """Add figures that are read from the database when somebody scrapes, once and not per process."""
     _COLLECTORS.append(collector)
+
+
+def scraped_figures() -> list[Figure]:
+    """Return the figures that are read from the database."""
+    return [
+        Figure(sample.name, sample.labels, sample.value)
+        for collector in _COLLECTORS
+        for family in collector.collect()
+        for sample in family.samples
+    ]
 
 
 def exposition() -> bytes:

@@ -85,6 +85,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
             "description": "Alerts, the rules that make them, and channels.",
         },
         {"name": "audit", "description": "Records of who changed what, when and why."},
+        {"name": "meta", "description": "The installation itself: version, schema and checks."},
         {"name": "access", "description": "Principals, tokens and role bindings."},
     ],
     "OAS_VERSION": "3.1.0",
@@ -106,6 +107,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "ENUM_NAME_OVERRIDES": {
         "JobInstanceType": "registry.api.jobs.schemas.INSTANCE_TYPES",
         "JobPodKind": "registry.api.jobs.render_views.POD_KINDS",
+        "CheckSeverity": "controlplane.endpoints.meta.CHECK_SEVERITIES",
         "JobPodProfile": "registry.api.jobs.render_views.POD_PROFILES",
         "JobPodShape": "registry.api.jobs.render_views.POD_SHAPES",
         "PluginActivation": "registry.api.plugins.release_schemas.ACTIVATIONS",

@@ -14,15 +14,16 @@ import typer
 
 from cpctl.commands import options
 from cpctl.contexts import config_path
-from cpctl.errors import CpctlError
+from cpctl.errors import ApiError, CpctlError
 from cpctl.exits import Exit
-from cpctl.output import Format, document, say
+from cpctl.output import Format, counted, document, say
 from cpctl.session import SESSION
 
 if TYPE_CHECKING:
-    from cpctl.client import Response
+    from cpctl.client import Api, Response
 
 _SKEW_SECONDS = 30
+_FORBIDDEN = 403
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -72,8 +73,32 @@ def _findings() -> Iterator[Finding]:
         return
     yield clock(answer.headers.of("Date"), datetime.now(UTC))
     yield _check_call("identity", lambda: api.get("me"), lambda response: str(response.json()["name"]))[1]
+    yield from _installation(api)
     yield _check_call("overrides", lambda: api.get("overrides", {"limit": 1}), lambda response: "readable")[1]
     yield _check_call("events", lambda: api.get("events", {"limit": 1}), lambda response: "readable")[1]
+
+
+def _installation(api: Api) -> Iterator[Finding]:
+    try:
+        yield from installation(api.get("meta").json())
+    except ApiError as error:
+        if error.status != _FORBIDDEN:
+            yield Finding("installation", False, error.message)
+        else:
+            yield Finding("installation", True, "not shown to you: it needs the role viewer everywhere")
+    except CpctlError as error:
+        yield Finding("installation", False, error.message)
+
+
+def installation(meta: Any) -> Iterator[Finding]:
+    """Return one finding for each check of the server that fails, or one if none does."""
+    failed = [check for check in meta["checks"] if not check["is_good"]]
+    for check in failed:
+        about = f" ({check['about']})" if check["about"] else ""
+        detail = f"{check['name']}{about} is at {check['value']:g}. {check['meaning']} See {check['runbook']}"
+        yield Finding("installation", False, detail)
+    if not failed:
+        yield Finding("installation", True, f"{counted(len(meta['checks']), 'check')} of the server")
 
 
 def private(path: Path) -> Finding:

@@ -297,6 +297,7 @@ can-i override.write {HERE}
 """.strip().splitlines()
 NOT_REACHED = {
     "plugins_artifact": "`plugins install --mode client` and `plugins mirror` fetch it as a file",
+    "meta_get": "`doctor` shows its checks, and asks for Flyte's version too, which is not described",
     "event_types_schema": "`dataschema` of events names it; consumers fetch it",
     "agents_register": "agents do it",
     "agents_join": "agents do it",

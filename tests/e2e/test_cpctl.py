@@ -424,7 +424,10 @@ def test_doctor_finds_nothing_and_finds_something(cpctl):
 
     stranger = CpctlInProcess(cpctl.folder, cpctl.server, "cp_pat_wrong")("doctor", "-o", "json")
     bad = [item["check"] for item in json.loads(stranger.out)["items"] if not item["good"]]
-    assert (stranger.code, bad) == (1, ["identity", "overrides", "events"])
+    assert (stranger.code, bad) == (1, ["identity", "installation", "overrides", "events"])
+
+    viewer = CpctlInProcess(cpctl.folder, cpctl.server, token_for("viewer", scope=Scope(project="shop")))
+    assert "ok   installation: not shown to you" in viewer("doctor").out
 
 
 def test_completion_knows_live_names_and_is_silent_when_it_cannot(cpctl):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from controlplane.observability.alerting.rules import Alert, Severity
+from controlplane.observability.alerting.thresholds import Threshold
 
 CAUSES = (
     Alert(
@@ -15,7 +16,7 @@ CAUSES = (
     ),
     Alert(
         "CpSweepStale",
-        "min(cp_sweep_age_seconds) > 30",
+        Threshold("cp_sweep_age_seconds", 30),
         Severity.PAGE,
         "Silent agents are not noticed: the last sweep began {{ $value | humanizeDuration }} ago.",
         "Beat or the worker is down, or Valkey is.",
@@ -23,14 +24,14 @@ CAUSES = (
     ),
     Alert(
         "CpFleetGuard",
-        "max by (environment) (cp_fleet_guard_engaged) > 0",
+        Threshold("cp_fleet_guard_engaged", 0, by="environment"),
         Severity.PAGE,
         "Too many agents of the environment {{ $labels.environment }} fell silent at once.",
         "No agent of it becomes unavailable until they return or somebody rules.",
     ),
     Alert(
         "CpOutboxOld",
-        "max(cp_outbox_oldest_seconds) > 60",
+        Threshold("cp_outbox_oldest_seconds", 60),
         Severity.PAGE,
         "Requests do not reach agents: the oldest waits {{ $value | humanizeDuration }}.",
         "No relay is running, or NATS is down.",
@@ -38,7 +39,7 @@ CAUSES = (
     ),
     Alert(
         "CpEventsLate",
-        "max(cp_event_dispatch_lag_seconds) > 60",
+        Threshold("cp_event_dispatch_lag_seconds", 60),
         Severity.PAGE,
         "Events are not handed to sinks: the oldest waits {{ $value | humanizeDuration }}.",
         "The dispatcher of events is down or stuck.",
@@ -46,7 +47,7 @@ CAUSES = (
     ),
     Alert(
         "CpDeliveriesLate",
-        "max by (sink_kind) (cp_deliveries_oldest_seconds) > 900",
+        Threshold("cp_deliveries_oldest_seconds", 900, by="sink_kind"),
         Severity.TICKET,
         "Receivers of kind {{ $labels.sink_kind }} get events late.",
         "A receiver is slow or fails; its sink is paused or disabled in the end.",
@@ -54,14 +55,14 @@ CAUSES = (
     ),
     Alert(
         "CpSinkDisabled",
-        'max(cp_sinks{state="disabled"}) > 0',
+        Threshold("cp_sinks", 0, where=("state", "disabled")),
         Severity.TICKET,
         "Disabled sinks: {{ $value }}.",
         "Their receivers are gone, or failed for days. Events for them wait in the log.",
     ),
     Alert(
         "CpJetStreamDiffers",
-        "max by (stream) (cp_stream_differs) > 0",
+        Threshold("cp_stream_differs", 0, by="stream"),
         Severity.TICKET,
         "The stream {{ $labels.stream }} of NATS has other settings than Controlplane needs.",
         "Somebody changed it by hand, or an update needs a change that NATS refuses.",
@@ -69,7 +70,7 @@ CAUSES = (
     ),
     Alert(
         "CpDeadLetters",
-        "max(cp_dead_letters_open) > 0",
+        Threshold("cp_dead_letters_open", 0),
         Severity.TICKET,
         "Messages that nobody could handle: {{ $value }}.",
         "An agent sends something that Controlplane does not understand.",
@@ -85,7 +86,7 @@ CAUSES = (
     ),
     Alert(
         "CpSourceStale",
-        "min by (source) (agentcfg_source_synced) == 0",
+        Threshold("agentcfg_source_synced", 1, by="source", is_minimum=True),
         Severity.TICKET,
         "The source {{ $labels.source }} of agent configurations cannot be read.",
         "The last good configurations stay in force, and changes do not arrive.",
@@ -93,16 +94,23 @@ CAUSES = (
     ),
     Alert(
         "CpPartitionMissing",
-        "min by (log) (cp_log_partition_months_ahead) < 1"
-        " or max by (log) (cp_log_rows_without_partition) > 0",
+        Threshold("cp_log_partition_months_ahead", 1, by="log", is_minimum=True),
         Severity.TICKET,
         "The log {{ $labels.log }} has no partition for the next month.",
         "Rows go to the default partition, which makes the next partition slow to add.",
         "1h",
     ),
     Alert(
+        "CpRowsAstray",
+        Threshold("cp_log_rows_without_partition", 0, by="log"),
+        Severity.TICKET,
+        "The log {{ $labels.log }} has rows without a partition of their month.",
+        "They make the partition of that month slow to add.",
+        "1h",
+    ),
+    Alert(
         "CpAuditBroken",
-        "max(cp_audit_chain_breaks) > 0",
+        Threshold("cp_audit_chain_breaks", 0),
         Severity.PAGE,
         "The audit log was changed: the last verification found {{ $value }} breaks.",
         "Somebody wrote to the database past Controlplane, or a restore lost records.",

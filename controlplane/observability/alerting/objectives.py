@@ -87,7 +87,7 @@ def _burn_alert(objective: Objective, burn: _Burn) -> Alert:
     where = f'{{slo="{objective.name}"}}'
     return Alert(
         name="CpErrorBudgetBurn",
-        expression=f"{_name(burn.long)}{where} > {limit} and {_name(burn.short)}{where} > {limit}",
+        condition=f"{_name(burn.long)}{where} > {limit} and {_name(burn.short)}{where} > {limit}",
         severity=burn.severity,
         summary=f"{objective.meaning}: too few for {burn.long}.",
         description=f"Errors come {burn.factor:g} times faster than an objective of"

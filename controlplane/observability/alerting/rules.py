@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from controlplane.formats import strict_yaml
+from controlplane.observability.alerting.thresholds import Threshold
 
 _RUNBOOKS = "docs/operations.md"
 
@@ -30,10 +31,13 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """An alert. lasting: for how long the expression must hold, such as 2m; empty for at once."""
+    """An alert. lasting: for how long the condition must hold, such as 2m; empty for at once.
+
+    condition: a limit of a figure, or an expression of PromQL that nothing but Prometheus can evaluate.
+    """
 
     name: str
-    expression: str
+    condition: Threshold | str
     severity: Severity
     summary: str
     description: str
@@ -41,9 +45,13 @@ class Alert:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def anchor(self) -> str:
-        """The heading of its runbook."""
-        return self.name.lower()
+    def expression(self) -> str:
+        return self.condition if isinstance(self.condition, str) else self.condition.expression
+
+    @property
+    def runbook(self) -> str:
+        """The page, and its heading, on what to do."""
+        return f"{_RUNBOOKS}#{self.name.lower()}"
 
 
 def write_rules(groups: Mapping[str, Iterable[Recording | Alert]]) -> str:
@@ -63,6 +71,6 @@ def _rule(rule: Recording | Alert) -> dict[str, Any]:
         "annotations": {
             "summary": rule.summary,
             "description": rule.description,
-            "runbook_url": f"{_RUNBOOKS}#{rule.anchor}",
+            "runbook_url": rule.runbook,
         },
     }
