@@ -36,6 +36,8 @@ _MESSAGES = {
     "uniqueItems": "contains duplicate items",
     "contains": "has too few or too many items that match `contains`",
     "unevaluatedItems": "has more items than the schema allows",
+    # Without the value: schemas refuse so what looks like a secret.
+    "not": "has a value that its resource type excludes",
     "oneOf": "matches more than one of the schema's alternatives",
 }
 
@@ -79,8 +81,8 @@ class Diagnostics:
         match keyword:
             case "type":
                 return "wrong_type", f"{name} must be {_kinds(value)}, not {value_text}."
-            case "pattern" | "not":
-                return "malformed" if keyword == "pattern" else keyword, f"{name} cannot be {value_text}."
+            case "pattern":
+                return "malformed", f"{name} cannot be {value_text}."
             case "required":
                 return "required", f"{value} is required."
             case "falseSchema":
