@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import platform
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import yaml
 from django.core.management import call_command
 
+from controlplane import __version__
 from controlplane.notifications.isolation import FAILURES
 from controlplane.observability.alerting.causes import CAUSES
 from controlplane.observability.alerting.objectives import OBJECTIVES, WINDOWS, burn_alerts, recordings
@@ -42,6 +44,14 @@ def test_every_metric_of_a_rule_exists():
     # The relay alone has the failures; the age is shown from the first sweep on.
     assert used - known <= {"cp_sweep_age_seconds"}
     assert f"{FAILURES._name}_total" in known
+
+
+@pytest.mark.django_db
+def test_a_server_shows_its_version():
+    assert (
+        f'cp_build_info{{python="{platform.python_version()}",version="{__version__}"}} 1.0'
+        in exposition().decode()
+    )
 
 
 def test_every_objective_is_recorded_in_every_window_that_an_alert_reads():
