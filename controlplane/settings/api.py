@@ -107,6 +107,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "ENUM_NAME_OVERRIDES": {
         "JobInstanceType": "registry.api.jobs.schemas.INSTANCE_TYPES",
         "JobPodKind": "registry.api.jobs.render_views.POD_KINDS",
+        "FlyteChart": "overrides.api.effective.render_views.RENDER_CHARTS",
         "CheckSeverity": "controlplane.endpoints.meta.CHECK_SEVERITIES",
         "JobPodProfile": "registry.api.jobs.render_views.POD_PROFILES",
         "JobPodShape": "registry.api.jobs.render_views.POD_SHAPES",

@@ -91,6 +91,7 @@ deliveries retry {ID} -y
 deliveries discard {ID} -y
 explain effective {HERE} taskResources
 explain --flyte
+helm-values -p flytesnacks -d development --chart flyte-binary --type task_log_links
 diff -f document.yaml
 apply -f document.yaml --manager git --prune --force --yes -m Why
 apply -f document.yaml --replace --yes -m Why

@@ -346,6 +346,10 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         lists("overrides/effective?domain=development"),
         lists(f"overrides/effective?project={SCOPE_A}", SCOPE_A),
     ),
+    "overrides_effective_render": (
+        named("overrides/effective/render?project={project}", SCOPE_B),
+        lists("overrides/effective/render"),
+    ),
     "overrides_effective_batch": (
         named("overrides/effective:batch", SCOPE_B, {"scopes": [_FLOW_SCOPE]}, shows=True),
     ),

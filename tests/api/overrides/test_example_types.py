@@ -105,3 +105,37 @@ def test_values_of_flytes_guide_are_accepted(api, name, attributes):
     api.post("overrides:apply", (FOLDER / f"{name}.yaml").read_bytes(), Content_Type="application/yaml")
     answer = api.put(f"overrides/{name}", {"attributes": attributes})
     assert answer.status_code == 201, answer.json()
+
+
+def test_effective_values_are_rendered_for_flytes_charts(api):
+    make_project()
+    for name in ("task_log_links", "k8s_plugin"):
+        api.post("overrides:apply", (FOLDER / f"{name}.yaml").read_bytes(), Content_Type="application/yaml")
+    api.put("overrides/k8s_plugin", {"attributes": {"default_labels": {"team": "all"}}})
+    api.put("overrides/k8s_plugin?project=flytesnacks", {"attributes": {"default_labels": {"of": "shop"}}})
+    api.put("overrides/task_log_links", {"attributes": _links("https://logs.example.com/{{ .podName }}")})
+    api.put("overrides/task_resource", {"attributes": {"defaults": {"cpu": "1"}}})
+
+    answer = api.get(
+        "overrides/effective/render?project=flytesnacks&format=flyte-helm&chart=flyte-binary"
+    ).json()
+    only = api.get("overrides/effective/render?type=k8s_plugin").json()
+
+    plugins = answer["content"]["configuration"]["inline"]["plugins"]
+    assert plugins["k8s"]["default-labels"] == {"team": "all", "of": "shop"}
+    assert plugins["logs"]["templates"][0]["templateUris"] == [
+        'https://logs.example.com/{{ "{{" }} .podName }}'
+    ]
+    assert strict_yaml.load(answer["text"]) == answer["content"]
+    assert answer["left_out"] == ["task_resource"]
+    assert only["content"] == {
+        "configmap": {"k8s": {"plugins": {"k8s": {"default-labels": {"team": "all"}}}}}
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("format=toml", 400), ("chart=flyte", 400), ("type=nothing", 404), ("project=x", 404)],
+)
+def test_a_rendering_that_is_not_there_is_refused(api, query, status):
+    assert api.get(f"overrides/effective/render?{query}").status_code == status
