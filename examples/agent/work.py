@@ -63,7 +63,11 @@ class Work:
         self._pool.shutdown(wait=False, cancel_futures=True)
         with self._changed:
             self._changed.notify_all()
-            return self._changed.wait_for(lambda: not self._running, seconds)
+            has_finished = self._changed.wait_for(lambda: not self._running, seconds)
+        # It writes the memory too, which another process may read from now on.
+        if self._poller.is_alive():
+            self._poller.join(seconds)
+        return has_finished and not self._poller.is_alive()
 
     def accept(self, requests: list[Request]) -> None:
         """Take over requests: {"message_id", "event"}. Once this returns, they are not lost.
@@ -242,7 +246,11 @@ class Work:
     def _poll(self) -> None:
         """Report changes of resources, and take up held requests once their provider is healthy."""
         while not self.stopping.wait(self.poll_seconds):
-            self._take_up_held()
+            try:
+                self._take_up_held()
+            except OSError:
+                # Such as a full disk, which has space again later.
+                log.exception("cannot take up held requests")
             for resource_id in list(self.memory.resources):
                 try:
                     self.statuses.look_at(resource_id)

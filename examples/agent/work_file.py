@@ -7,8 +7,11 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
+
+_KEPT = ("accepted", "held", "resources", "cancelled", "outgoing")
 
 
 class WorkFile:
@@ -32,18 +35,25 @@ class WorkFile:
 
     @contextmanager
     def changes(self) -> Iterator[WorkFile]:
-        """Lock the memory, and write it at the end: all changes or none are on the disk."""
+        """Lock the memory, and write it at the end: all changes or none, in memory as on the disk.
+
+        Otherwise a request that could not be written would count as known, and never be handled.
+        """
         with self._lock:
-            yield self
-            self._write()
+            before = {name: deepcopy(getattr(self, name)) for name in _KEPT}
+            try:
+                yield self
+                self._write()
+            except BaseException:
+                vars(self).update(before)
+                raise
 
     def _write(self) -> None:
         if self._path is None:
             return
         new = self._path.with_suffix(".new")
-        names = ("accepted", "held", "resources", "cancelled", "outgoing")
         with new.open("w") as file:
-            json.dump({name: getattr(self, name) for name in names}, file)
+            json.dump({name: getattr(self, name) for name in _KEPT}, file)
             file.flush()
             os.fsync(file.fileno())
         new.replace(self._path)

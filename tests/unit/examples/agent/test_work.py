@@ -148,6 +148,47 @@ def test_a_held_request_outlives_the_process_and_a_cancelled_one_does_not(site):
     until(lambda: site.answers().count(CREATED) == 2)
 
 
+def test_held_requests_are_taken_up_after_a_disk_that_was_full(site, monkeypatch):
+    site.is_healthy = False
+    site.request("create", "stays")
+    until(lambda: site.answers() == [QUEUED])
+    failures = [OSError(28, "No space left on device")] * 3
+    write = site.work.memory._write
+
+    def fail_first() -> None:
+        if failures:
+            raise failures.pop()
+        write()
+
+    # Not in the middle of a change: the answer is in the memory before it is on the disk.
+    with site.work.memory._lock:
+        monkeypatch.setattr(site.work.memory, "_write", fail_first)
+    site.is_healthy = True
+
+    until(lambda: CREATED in site.answers())
+    assert failures == []
+
+
+def test_a_request_that_could_not_be_written_is_new_when_it_comes_again(site, monkeypatch):
+    def fail() -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full, pytest.raises(OSError, match="No space"):
+        full.setattr(site.work.memory, "_write", fail)
+        site.request("create", "stays")
+
+    assert site.work.memory.accepted == {}
+    site.request("create", "stays")
+    until(lambda: CREATED in site.answers())
+
+
+def test_nothing_writes_the_memory_after_a_stop(site):
+    site.request("create", "stays")
+    until(lambda: CREATED in site.answers())
+    assert site.work.stop(5) is True
+    assert not site.work._poller.is_alive()
+
+
 def test_a_request_under_way_cannot_be_cancelled_and_a_stopped_agent_finishes_it(site):
     site.request("create", "r1", delay_seconds=0.3)
     until(lambda: site.work._running)
