@@ -24,7 +24,7 @@ COMMANDS = {
     "get": CommandEntry("get", "get", "List objects, or get one by name."),
     "describe": CommandEntry("get", "describe", "Show all details of one object."),
     "helm-values": CommandEntry(
-        "helm_values", "helm_values", "Print the effective values as values of Flyte's Helm chart."
+        "helm_values", "helm_values", "Print the effective values of a scope as values of Flyte's Helm chart."
     ),
     "explain": CommandEntry("explain", "explain", "Explain the effective values at a scope."),
     "diff": CommandEntry("apply", "diff", "Show the changes that `apply` would make."),
