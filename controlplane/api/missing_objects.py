@@ -81,6 +81,14 @@ MISSING_OBJECTS: dict[str, Explanation] = {
         "The sink does not exist, or you do not have permission to read it.",
         "List the sinks with GET /api/v1/sinks.",
     ),
+    "unknown_pool": Explanation(
+        "The pool does not exist, or you do not have permission to read it.",
+        "List the pools with GET /api/v1/pools.",
+    ),
+    "unknown_lease": Explanation(
+        "The lease does not exist, ended more than an hour ago, or you do not have permission to read it.",
+        "List the leases with GET /api/v1/pools/{pool}/leases.",
+    ),
     "unknown_delivery": Explanation(
         "The delivery does not exist, is no longer kept, or you do not have permission to read its sink.",
         "List the deliveries of a sink with GET /api/v1/sinks/{id}/deliveries.",

@@ -65,6 +65,19 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The release of plugins is not ready, has ended, or one of its archives is gone.",
         "Read the release for its state and message, or create another release.",
     ),
+    "pool_exhausted": Explanation(
+        "The pool has no free units for the request, or a limit of one of its scopes leaves no room.",
+        "Wait for as many seconds as Retry-After says, or send the request with `wait_seconds` to queue. "
+        "`limits` names what leaves no room; POST /api/v1/pools/{pool}:explain shows all limits.",
+    ),
+    "token_in_use": Explanation(
+        "The token holds a lease of another number of units, or waits for one.",
+        "Release that lease first, or use another token.",
+    ),
+    "lease_lost": Explanation(
+        "The lease ended, or was granted again: its epoch differs.",
+        "Stop the work that the lease protects, then request a new lease.",
+    ),
     "delivery_loop": Explanation(
         "A webhook of this control plane caused the request, which would cause the next webhook.",
         "Have the webhook's receiver leave out the header X-Controlplane-Loop in its own requests.",

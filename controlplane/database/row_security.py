@@ -28,6 +28,7 @@ _VISIBLE: Mapping[str, str] = {
     "registry_teampublishing": "access_has_team(team_id)",
     "registry_resource": f"({_BY_PROJECT} AND {_BY_TEAM})",
     "messaging_deadletter": _BY_TEAM,
+    "pools_pool": _BY_TEAM,
     "delivery_sink": _BY_TEAM,
     "events_event": f"({_BY_PROJECT} AND {_BY_TEAM})",
     "access_auditrecord": f"({_BY_PROJECT} AND {_BY_TEAM})",

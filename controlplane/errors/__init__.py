@@ -11,9 +11,9 @@ ControlplaneError
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, UnknownTrustedIssuer, ...
 ├── Conflict                NameTaken, DeliveryLoop, ReleaseNotUsable, DuplicateInstance, ServiceTypeTaken,
 │                           StillInUse, ManagedElsewhere, SourceIsReadOnly, LimitReached, KeyInFlight,
-│                           PatchFailed
+│                           PatchFailed, TokenInUse, LeaseLost
 └── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
-    SecretsUnavailable, IssuerUnavailable, LoginRefused, RedirectNotAllowed, SettingIsReadOnly
+    PoolExhausted, SecretsUnavailable, IssuerUnavailable, LoginRefused, RedirectNotAllowed, SettingIsReadOnly
 """
 
 from __future__ import annotations
@@ -218,6 +218,23 @@ class IssuerUnavailable(ControlplaneError):
 class EventsGone(ControlplaneError):
     code = "events_gone"
     title = "Events no longer available"
+
+
+class TokenInUse(Conflict):
+    code = "token_in_use"
+    title = "Token in use"
+
+
+class LeaseLost(Conflict):
+    code = "lease_lost"
+    title = "Lease lost"
+
+
+class PoolExhausted(ControlplaneError):
+    """limits: those that leave no room, each with scope, reason, cap and used units."""
+
+    code = "pool_exhausted"
+    title = "Pool exhausted"
 
 
 class TooManyAttempts(ControlplaneError):

@@ -228,3 +228,13 @@ class UnknownJobRun(NotFound):
 class UnknownJobSecret(NotFound):
     code = "unknown_job_secret"
     title = "Job secret not found"
+
+
+class UnknownPool(NotFound):
+    code = "unknown_pool"
+    title = "Pool not found"
+
+
+class UnknownLease(NotFound):
+    code = "unknown_lease"
+    title = "Lease not found"

@@ -63,6 +63,10 @@ class Action(StrEnum):
     JOB_RUN = "job.run"
     # Read the input of a run, which contains secrets.
     RUN_INPUT_READ = "run_input.read"
+    # Read pools with their leases; lease units; create and change pools and limits, and revoke leases.
+    POOL_READ = "pool.read"
+    POOL_USE = "pool.use"
+    POOL_WRITE = "pool.write"
     EVENT_READ = "event.read"
     # Read sinks with their deliveries; create, change, test and replay them.
     SINK_READ = "sink.read"
@@ -86,6 +90,7 @@ _READS = frozenset(
         Action.RESOURCE_READ,
         Action.PLUGIN_READ,
         Action.JOB_READ,
+        Action.POOL_READ,
         Action.EVENT_READ,
         Action.METRICS_READ,
         # Webhooks that were set up before the admission role existed are viewers.
@@ -93,7 +98,14 @@ _READS = frozenset(
     }
 )
 _AGENT = frozenset(
-    {Action.AGENT_REGISTER, Action.AGENT_HEARTBEAT, Action.AGENT_READ, Action.DATA_PLANE_FOLLOW}
+    {
+        Action.AGENT_REGISTER,
+        Action.AGENT_HEARTBEAT,
+        Action.AGENT_READ,
+        Action.DATA_PLANE_FOLLOW,
+        Action.POOL_READ,
+        Action.POOL_USE,
+    }
 )
 _EDITS = frozenset(
     {
@@ -126,6 +138,9 @@ ALLOWED: dict[Role, frozenset[Action]] = {
             Action.DISPATCH_OPERATE,
             Action.PLUGIN_READ,
             Action.PLUGIN_RELEASE,
+            Action.POOL_READ,
+            Action.POOL_USE,
+            Action.POOL_WRITE,
             Action.EVENT_READ,
             Action.SINK_READ,
             Action.SINK_WRITE,
@@ -164,6 +179,7 @@ INSTALLATION_WIDE = frozenset(
         Action.PLUGIN_READ,
         Action.PLUGIN_WRITE,
         Action.PLUGIN_RELEASE,
+        Action.POOL_WRITE,
         Action.SINK_READ,
         Action.SINK_WRITE,
         Action.NOTIFICATION_READ,
@@ -192,6 +208,9 @@ TEAM_OWNED = frozenset(
         Action.PLUGIN_READ,
         Action.PLUGIN_WRITE,
         Action.PLUGIN_RELEASE,
+        Action.POOL_READ,
+        Action.POOL_USE,
+        Action.POOL_WRITE,
         Action.EVENT_READ,
         Action.SINK_READ,
         Action.SINK_WRITE,

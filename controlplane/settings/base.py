@@ -44,6 +44,7 @@ APPS_WITH_TABLES = [
     "controlplane.delivery",
     "controlplane.events",
     "controlplane.messaging",
+    "controlplane.pools",
     "controlplane.retention",
     "controlplane.notifications",
     "overrides",

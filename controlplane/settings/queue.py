@@ -97,6 +97,16 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 5,
         "options": {"expires": 5},
     },
+    "end overdue leases of pools": {
+        "task": "pools.sweep",
+        "schedule": 1,
+        "options": {"expires": 1},
+    },
+    "compare counts of pools with their leases": {
+        "task": "pools.tend",
+        "schedule": 30,
+        "options": {"expires": 25},
+    },
     "delete old records of dispatch": {
         "task": "registry.tend_resources",
         "schedule": 300,

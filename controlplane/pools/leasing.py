@@ -1,0 +1,69 @@
+"""Leases of pools: one transaction for each batch of operations, and batches for operations that meet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db import transaction
+
+from controlplane.events import log
+from controlplane.identity.actors import system
+from controlplane.pools import metrics
+from controlplane.pools.batch import Outcome, PoolState, run_batch
+from controlplane.pools.event_types import POOL_GRANTED
+from controlplane.pools.gathering import Gathering
+from controlplane.pools.models import Pool
+from controlplane.pools.operations import Operation, Result
+from controlplane.pools.storage import FIRST_OF_QUEUE, load, save
+from controlplane.pools.terms import GrantMode, Lease, fair_scope
+from controlplane.scopes import Scope
+
+ACTOR = system("pools").name
+
+
+@transaction.atomic
+def run_operations(pool_id: UUID, operations: Sequence[Operation]) -> list[Result]:
+    """Carry out operations on one pool in one transaction. Raises UnknownPool."""
+    loaded = load(pool_id, operations)
+    outcome = run_batch(loaded.state, operations)
+    if _hides_requests(loaded.state, outcome):
+        # Requests that do not fit may hide others that do: read the whole queue.
+        loaded = load(pool_id, operations, depth=loaded.state.terms.queue_limit)
+        outcome = run_batch(loaded.state, operations)
+    save(loaded, outcome)
+    log.append_each([granted_event(loaded.pool, lease) for lease in outcome.promoted])
+    metrics.count(outcome, operations)
+    return outcome.results
+
+
+def _hides_requests(state: PoolState, outcome: Outcome) -> bool:
+    """True if a scope with requests that do not fit has more of them than were read."""
+    is_fair = state.terms.grant_mode is GrantMode.FAIR
+    numbers = Counter(
+        fair_scope(lease.scope, state.terms.fair_level) if is_fair else Scope() for lease in state.queue
+    )
+    return any(numbers[scope] >= FIRST_OF_QUEUE for scope in outcome.skipped)
+
+
+def granted_event(pool: Pool, lease: Lease) -> log.Entry:
+    data = {
+        "pool": pool.name,
+        "lease": str(lease.id),
+        "token": lease.token,
+        "units": lease.units,
+        "epoch": lease.epoch,
+    }
+    return log.Entry(POOL_GRANTED, "pool_lease", str(lease.id), data, ACTOR, lease.scope, "", pool.team_id)
+
+
+_gathering: Gathering[UUID, Operation, Result] = Gathering(run_operations)
+
+
+def run(pool_id: UUID, operation: Operation) -> Result:
+    """Carry out one operation, together with those that other threads ask of the pool meanwhile.
+
+    Raises UnknownPool.
+    """
+    return _gathering.run(pool_id, operation)
