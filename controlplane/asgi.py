@@ -23,6 +23,7 @@ from controlplane.endpoints.access.login_gate import LoginGate
 from controlplane.endpoints.access.password_queue import PasswordQueue, is_password_request
 from controlplane.endpoints.events import streams as events
 from controlplane.extras import is_installed
+from controlplane.pools.long_poll import is_lease_path
 from controlplane.serving.worker_signals import send_pulses
 from controlplane.web.django_bridge import Application, Bridge, Receive, Scope, Send
 from controlplane.web.fast_path import FastPath
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from overrides.flyte.fast_path.handler import FlyteReads
 
 # Paths whose requests may wait for an event.
-_WAITING = (is_configuration_path, is_fetch_path, is_resource_path)
+_WAITING = (is_configuration_path, is_fetch_path, is_resource_path, is_lease_path)
 # Below the patience of those who stop us: `make up` gives 3 s, the image 20 s.
 _DRAIN_SECONDS = 15.0
 

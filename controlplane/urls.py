@@ -14,6 +14,7 @@ from controlplane.endpoints.meta import Meta
 from controlplane.endpoints.notifications.slack_actions import slack_actions
 from controlplane.endpoints.notifications.urls import urlpatterns as notifications
 from controlplane.endpoints.observability import Metrics
+from controlplane.endpoints.pools.urls import urlpatterns as pools
 from controlplane.endpoints.problem_pages import problem_type, problem_types
 from controlplane.endpoints.sinks.urls import urlpatterns as sinks
 from controlplane.extras import is_installed
@@ -36,6 +37,7 @@ flyte, flyte_unanswered = _flyte_routes()
 api: Routes = [
     *access,
     *sinks,
+    *pools,
     *notifications,
     path("events", events.EventCollection.as_view()),
     path("event-types", events.EventTypeCollection.as_view()),

@@ -85,6 +85,10 @@ MISSING_OBJECTS: dict[str, Explanation] = {
         "The pool does not exist, or you do not have permission to read it.",
         "List the pools with GET /api/v1/pools.",
     ),
+    "unknown_pool_limit": Explanation(
+        "The pool has no limit of its own at this scope.",
+        "List the limits with GET /api/v1/pools/{pool}/limits.",
+    ),
     "unknown_lease": Explanation(
         "The lease does not exist, ended more than an hour ago, or you do not have permission to read it.",
         "List the leases with GET /api/v1/pools/{pool}/leases.",

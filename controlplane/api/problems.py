@@ -66,6 +66,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownSink: HTTPStatus.NOT_FOUND,
     errors.UnknownPool: HTTPStatus.NOT_FOUND,
     errors.UnknownLease: HTTPStatus.NOT_FOUND,
+    errors.UnknownPoolLimit: HTTPStatus.NOT_FOUND,
     errors.TokenInUse: HTTPStatus.CONFLICT,
     errors.LeaseLost: HTTPStatus.CONFLICT,
     errors.PoolExhausted: HTTPStatus.TOO_MANY_REQUESTS,

@@ -238,3 +238,8 @@ class UnknownPool(NotFound):
 class UnknownLease(NotFound):
     code = "unknown_lease"
     title = "Lease not found"
+
+
+class UnknownPoolLimit(NotFound):
+    code = "unknown_pool_limit"
+    title = "Limit not found"

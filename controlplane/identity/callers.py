@@ -87,9 +87,9 @@ class Caller:
         if self.tenant is None or Action.PROJECT_WRITE not in self.tenant.actions:
             self.require(Action.PROJECT_WRITE, Scope())
 
-    def scopes_for(self, action: Action) -> list[Scope]:
-        """Return the scopes at and below which the caller may perform the action."""
-        return scopes_where(self.grants, action)
+    def scopes_for(self, action: Action, *, owner: UUID | None = None) -> list[Scope]:
+        """Return the scopes at and below which the caller may perform the action, on objects of the owner."""
+        return scopes_where(self.grants, action, owner)
 
     def owners_for(self, action: Action) -> Owners:
         """Return the teams on whose objects the caller may perform the action."""

@@ -17,8 +17,8 @@ from controlplane.identity.roles import (
 )
 from controlplane.scopes import Scope
 
-# A role at any scope reaches the agent configurations of all teams, and pools, which have no scope. The leases
-# of a pool have one.
+# A role at any scope reaches the agent configurations of all teams, and pools, which have no scope. Leases of
+# a pool have one.
 _AT_ANY_SCOPE = frozenset(
     {Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH, Action.POOL_READ, Action.POOL_USE}
 )
@@ -112,9 +112,16 @@ def missing_rights(required: Iterable[Grant], held_grants: Iterable[Grant]) -> l
     return sorted(missing)
 
 
-def scopes_where(grants: Iterable[Grant], action: Action) -> list[Scope]:
-    """Return the scopes at and below which the grants allow the action, on objects of any owner."""
-    return [grant.scope for grant in grants if grant.team is None and action in grant.actions]
+def scopes_where(grants: Iterable[Grant], action: Action, owner: UUID | None = None) -> list[Scope]:
+    """Return the scopes at and below which the grants allow the action.
+
+    owner: on objects of this team; None: on objects of any owner.
+    """
+    return [
+        grant.scope
+        for grant in grants
+        if action in grant.actions and (grant.team is None or (owner is not None and grant.team.id == owner))
+    ]
 
 
 def owners_at(grants: Iterable[Grant], action: Action, scope: Scope) -> Owners:

@@ -29,7 +29,8 @@ class Pool(models.Model):
     """Units that programs lease. Its row is the only lock of its leases, usage and limits.
 
     epoch: of the last grant. head: a large request for which the free units may be kept, and since when.
-    limits_version: rises with each change of the limits, which processes keep in memory.
+    limits_version: new with each change of the limits, which processes keep in memory. No number: one of a
+    transaction that was rolled back would be used again.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -56,7 +57,7 @@ class Pool(models.Model):
     mean_hold_seconds = models.FloatField(null=True)
     # The virtual time of turns.
     clock = models.FloatField(db_default=0.0)
-    limits_version = models.IntegerField(db_default=1)
+    limits_version = models.UUIDField(default=uuid7)
     # Of the last grant, and since when requests have waited without one.
     last_grant_at = models.DateTimeField(null=True)
     starved_since = models.DateTimeField(null=True)

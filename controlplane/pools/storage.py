@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,7 +11,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from controlplane.database.bulk import as_json, recordset
+from controlplane.database.bulk import recordset
 from controlplane.database.scoped import as_row
 from controlplane.errors import UnknownPool
 from controlplane.pools.batch import Outcome, PoolState
@@ -23,7 +24,7 @@ from controlplane.scopes import Scope
 
 _LEASE_COLUMNS = (
     "id, token, domain, project, workflow, launch_plan, units, state, requested_at, priority, granted_at,"
-    " expires_at, ended_at, epoch, lease_seconds, holder_id, door"
+    " expires_at, ended_at, epoch, lease_seconds, holder_id, door, attributes"
 )
 # Waiting requests of each competing scope that a batch reads at first.
 FIRST_OF_QUEUE = 50
@@ -52,13 +53,13 @@ def load(pool_id: UUID, operations: Sequence[Operation], *, depth: int = FIRST_O
     """
     pool = lock_pool(pool_id)
     leases, now = _read_leases(pool_id, operations)
-    total = _read_usage(pool_id, [Scope()]).counts.get(Scope(), Counts())
+    total = read_ledger(pool_id, [Scope()]).counts.get(Scope(), Counts())
     frees = total.used < pool.capacity or any(isinstance(operation, Release) for operation in operations)
     queue = _read_queue(pool_id, depth) if total.waiting and frees else []
     limits = limits_of(pool_id, pool.limits_version)
     scopes = [operation.scope for operation in operations if isinstance(operation, Acquire)]
     scopes += [lease.scope for lease in (*leases, *queue)] + [limit.scope for limit in limits.guaranteed()]
-    ledger = _read_usage(pool_id, {Scope(), *(rung for scope in set(scopes) for rung in scope.ladder())})
+    ledger = read_ledger(pool_id, {Scope(), *(rung for scope in set(scopes) for rung in scope.ladder())})
     ledger.clock = pool.clock
     state = PoolState(
         pool.terms,
@@ -101,7 +102,7 @@ def save(loaded: Loaded, outcome: Outcome) -> None:
 
 
 @lru_cache(maxsize=256)
-def limits_of(pool_id: UUID, version: int) -> Limits:
+def limits_of(pool_id: UUID, version: UUID) -> Limits:
     """Return the limits of a pool, kept in memory as long as their version stays."""
     return Limits.of(row.terms for row in PoolLimit.objects.filter(pool_id=pool_id))
 
@@ -131,7 +132,7 @@ def fair_key(terms: PoolTerms, scope: Scope) -> UUID:
 def lease_from(row: Sequence[Any]) -> Lease:
     """Return the lease of a row with the columns of _LEASE_COLUMNS."""
     lease_id, token, *path, units, state, requested_at, priority, granted_at, expires_at, ended_at = row[:13]
-    epoch, lease_seconds, holder_id, door = row[13:17]
+    epoch, lease_seconds, holder_id, door, attributes = row[13:18]
     return Lease(
         lease_id,
         token,
@@ -147,6 +148,7 @@ def lease_from(row: Sequence[Any]) -> Lease:
         lease_seconds,
         holder_id,
         Door(door),
+        json.loads(attributes) if isinstance(attributes, str) else attributes,
     )
 
 
@@ -172,7 +174,8 @@ def _read_queue(pool_id: UUID, depth: int) -> list[Lease]:
         return [lease_from(row) for row in cursor.fetchall()]
 
 
-def _read_usage(pool_id: UUID, scopes: Iterable[Scope]) -> Ledger:
+def read_ledger(pool_id: UUID, scopes: Iterable[Scope]) -> Ledger:
+    """Return what the scopes use now."""
     ledger = Ledger()
     with connection.cursor() as cursor:
         cursor.execute(_READ_USAGE, {"pool": pool_id, "rows": recordset(as_row(scope) for scope in scopes)})
@@ -196,7 +199,7 @@ def _write_leases(pool_id: UUID, terms: PoolTerms, leases: Iterable[Lease]) -> N
             "priority": lease.priority if terms.grant_mode is GrantMode.FAIR else 0,
             "holder": str(lease.holder_id) if lease.holder_id else None,
             "door": lease.door.value,
-            "attributes": as_json(lease.attributes),
+            "attributes": dict(lease.attributes),
             "seconds": lease.lease_seconds,
             "epoch": lease.epoch,
             **{

@@ -79,6 +79,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
             "description": "Plugins of job schedulers: their configuration and specifications.",
         },
         {"name": "events", "description": "Events, as a list, a long poll or a stream."},
+        {"name": "pools", "description": "Units that programs lease, with limits by scope."},
         {"name": "sinks", "description": "Receivers of events, and the deliveries to them."},
         {
             "name": "notifications",
@@ -120,6 +121,10 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "PluginState": "registry.api.plugins.release_schemas.PLUGIN_STATES",
         "PluginDiagnosticCode": "registry.api.plugins.schemas.CODES",
         "PluginDiagnosticSeverity": "registry.api.plugins.schemas.SEVERITIES",
+        "PoolGrantMode": "controlplane.endpoints.pools.schemas.GRANT_MODES",
+        "PoolObstacle": "controlplane.endpoints.pools.schemas.REASONS",
+        "PoolLeaseState": "controlplane.endpoints.pools.lease_schemas.LEASE_STATES",
+        "PoolDoor": "controlplane.endpoints.pools.lease_schemas.DOORS",
         "SinkKind": "controlplane.endpoints.sinks.schemas.KINDS",
         "SinkOrdering": "controlplane.delivery.models.Ordering",
         "KafkaSecurityProtocol": "controlplane.delivery.kafka_sinks.PROTOCOLS",

@@ -89,6 +89,7 @@ CODES = {
     "unknown_delivery",
     "unknown_pool",
     "unknown_lease",
+    "unknown_pool_limit",
     "pool_exhausted",
     "token_in_use",
     "lease_lost",

@@ -52,6 +52,24 @@ class _Response:
         await send({"type": "http.response.body", "body": self.body})
 
 
+class _Body:
+    """The body of a request, which Django reads again when the request is handled again."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._messages: list[Message] = []
+
+    async def first(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._messages.append(message)
+        return message
+
+    async def again(self) -> Message:
+        body = b"".join(message.get("body", b"") for message in self._messages)
+        return {"type": "http.request", "body": body, "more_body": False}
+
+
 class Watchers:
     def __init__(self, django: Application) -> None:
         self._django = django
@@ -60,7 +78,8 @@ class Watchers:
         self._stopping = asyncio.Event()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        response = await self._call_django(scope, receive)
+        body = _Body(receive)
+        response = await self._call_django(scope, body.first)
         if response.watch is None:
             await response.send(send)
             return
@@ -71,7 +90,8 @@ class Watchers:
         self._by_principal[principal] += 1
         self._feed.join()
         try:
-            await _Watcher(self._feed, self._call_django, self._stopping, scope, receive, send).run(response)
+            watcher = _Watcher(self._feed, self._call_django, self._stopping, body, scope, receive, send)
+            await watcher.run(response)
         finally:
             self._feed.leave()
             self._by_principal[principal] -= 1
@@ -111,9 +131,10 @@ class _Watcher:
         feed: Feed,
         call_django: Callable[[Message, Receive], Awaitable[_Response]],
         stopping: asyncio.Event,
+        body: _Body,
         *connection: Any,
     ) -> None:
-        self._feed, self._call_django, self._stopping = feed, call_django, stopping
+        self._feed, self._call_django, self._stopping, self._body = feed, call_django, stopping, body
         self._scope, self._receive, self._send = connection
         self._access = feed.access
         self._reauthorize_at = 0.0
@@ -180,7 +201,9 @@ class _Watcher:
         headers.append((b"last-event-id", str(after).encode()))
         query = self._scope["query_string"]
         query = query if waits else _WAIT.sub(b"", query)
-        return await self._call_django({**self._scope, "headers": headers, "query_string": query}, _nothing)
+        return await self._call_django(
+            {**self._scope, "headers": headers, "query_string": query}, self._body.again
+        )
 
     def _note_authorization(self) -> None:
         self._access = self._feed.access
@@ -217,10 +240,6 @@ class _Watcher:
     async def _until_gone(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-
-
-async def _nothing() -> Message:
-    return {"type": "http.request", "body": b"", "more_body": False}
 
 
 def _too_many_response() -> _Response:

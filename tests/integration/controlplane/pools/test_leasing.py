@@ -11,6 +11,7 @@ from django.db import close_old_connections, connection, connections
 from django.db.models.functions import Now
 
 from controlplane.events.models import Event
+from controlplane.ids import uuid7
 from controlplane.pools import drift, expiry, leasing
 from controlplane.pools.models import Pool, PoolLease, PoolLimit, PoolSweep, PoolUsage
 from controlplane.pools.operations import Acquire, Granted, Lost, Queued, Refused, Release, Renew
@@ -75,7 +76,7 @@ def test_limits_are_read_again_when_they_change(db):
     pool = make_pool(5)
     assert isinstance(leasing.run(pool.id, Acquire("a", ML)), Granted)
     PoolLimit.objects.create(pool=pool, project="ml", cap=1)
-    Pool.objects.filter(id=pool.id).update(limits_version=2)
+    Pool.objects.filter(id=pool.id).update(limits_version=uuid7())
     assert isinstance(leasing.run(pool.id, Acquire("b", ML)), Refused)
 
 
@@ -118,7 +119,7 @@ def test_a_request_that_nobody_repeats_leaves_the_queue(db):
 def test_more_requests_that_do_not_fit_than_one_read_hide_none_that_does(db):
     pool = make_pool(3)
     PoolLimit.objects.create(pool=pool, project="ml", domain="prod", cap=0)
-    Pool.objects.filter(id=pool.id).update(limits_version=2)
+    Pool.objects.filter(id=pool.id).update(limits_version=uuid7())
     holder = leasing.run(pool.id, Acquire("holder", DATA, units=3))
     assert isinstance(holder, Granted)
     capped = [Acquire(f"capped-{number}", ML, is_queued=True) for number in range(60)]

@@ -1,0 +1,332 @@
+"""HTTP endpoints for leases of pools.
+
+A lease is no mutation in the sense of the audit log, as a heartbeat is none: its token makes repetitions
+safe, and requests that arrive at once share a transaction.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane import errors
+from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
+from controlplane.api.fields import parse_body
+from controlplane.api.pages import page_response, paginate
+from controlplane.api.scopes import scope_from
+from controlplane.database.scoped import within
+from controlplane.endpoints.events.watch_header import hand_over
+from controlplane.endpoints.pools import examples
+from controlplane.endpoints.pools import lease_schemas as schemas
+from controlplane.endpoints.pools.lease_results import answer, problem_of
+from controlplane.endpoints.pools.schemas import show_obstacle
+from controlplane.events.log import last_number
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.pools import leases, leasing
+from controlplane.pools.long_poll import watch_lease
+from controlplane.pools.models import Pool
+from controlplane.pools.operations import Acquire, Granted, Operation, Queued, Release, Renew, Result
+from controlplane.pools.pools import get_pool
+from controlplane.pools.terms import PATIENCE, LeaseState, lease_key
+from controlplane.scopes import Scope
+
+_TAGS = ["pools"]
+# A fleet may lease with one token, or from one address.
+_UNLIMITED = frozenset({"POST", "DELETE"})
+
+
+def scope_in(body: dict[str, Any]) -> Scope:
+    """Return the scope of a body; the global one if it has none. Raises InvalidScope."""
+    return scope_from(body["scope"]) if "scope" in body else Scope()
+
+
+def acquire_from(body: dict[str, Any], pool: Pool, caller: Caller) -> Acquire:
+    """Return the request of a body of LeaseRequest. Raises PermissionDenied, InvalidScope, InvalidRequest."""
+    scope = scope_in(body)
+    caller.require(Action.POOL_USE, scope, owner=pool.team_id)
+    if body["units"] > pool.max_units_per_lease:
+        message = f"A lease of the pool {pool.name} has at most {pool.max_units_per_lease} units."
+        raise errors.InvalidRequest(message, errors=[errors.FieldError("/units", "too_many", message)])
+    wait = body.get("wait_seconds", 0)
+    return Acquire(
+        body["token"],
+        scope,
+        body["units"],
+        body.get("lease_seconds"),
+        is_queued=bool(wait) or body.get("queue", False),
+        patience=PATIENCE + timedelta(seconds=wait),
+        priority=body["priority"],
+        holder_id=caller.principal_id,
+        attributes=body["attributes"],
+    )
+
+
+def _run(pool: Pool, operation: Operation, *, dry_run: bool) -> Result:
+    if not dry_run:
+        return leasing.run(pool.id, operation)
+    with transaction.atomic():
+        (result,) = leasing.run_operations(pool.id, [operation])
+        transaction.set_rollback(True)
+    return result
+
+
+class LeaseCollection(Endpoint):
+    actions = {"GET": Action.POOL_READ, "POST": Action.POOL_USE}
+    problems = {
+        "GET": (errors.UnknownPool,),
+        "POST": (errors.UnknownPool, errors.TokenInUse, errors.PoolExhausted),
+    }
+    unlimited_methods = _UNLIMITED
+
+    @extend_schema(
+        operation_id="pools_leases",
+        summary="List the leases of a pool",
+        description="Leases at the scope and below it that you may read. Ended ones are kept for an hour.",
+        tags=_TAGS,
+        parameters=[schemas.LeaseListQuery],
+        responses=schemas.LeasePage,
+        examples=[examples.LEASES],
+    )
+    def get(self, request: Request, pool: str) -> Response:
+        query, caller = schemas.LeaseListQuery.parse(request), caller_of(request)
+        row = get_pool(caller, pool)
+        rows = leases.visible_leases(caller, row).filter(within([scope_from(query)]))
+        if "state" in query:
+            rows = rows.filter(state=query["state"])
+        order = "-id" if query["order"] == "newest" else "id"
+        page = paginate(request, rows, order=(order,), query=query)
+        names = leases.names_of(lease.holder_id for lease in page.items)
+        return page_response(request, page, lambda lease: schemas.show_lease(lease, row.name, names))
+
+    @extend_schema(
+        operation_id="pools_acquire",
+        summary="Lease units of a pool",
+        description=(
+            "201 with the lease; 200 if your token has it already; 202 if you wait in the queue: repeat the"
+            " request to stay there; 429 `pool_exhausted` if there are no units and you do not queue. Renew"
+            " the lease before `expires_at`, and release it when the work is done."
+        ),
+        tags=_TAGS,
+        parameters=[MutationQuery],
+        request=schemas.LeaseWrite,
+        responses={200: schemas.LeaseResult, 201: schemas.LeaseResult, 202: schemas.LeaseResult},
+        examples=[examples.ACQUIRE, examples.HELD, examples.GRANTED, examples.QUEUED],
+    )
+    def post(self, request: Request, pool: str) -> Response:
+        dry_run = MutationQuery.parse(request)["dry_run"]
+        body, caller = parse_body(schemas.LeaseWrite, request), caller_of(request)
+        row = get_pool(caller, pool, Action.POOL_USE)
+        result = _run(row, acquire_from(body, row, caller), dry_run=dry_run)
+        # The event streams repeat the request when its wait ends.
+        is_repeated = "Last-Event-ID" in request.headers
+        if isinstance(result, Queued) and body["wait_seconds"] and not (dry_run or is_repeated):
+            return self._wait(request, row, result, body["wait_seconds"])
+        response = answer(row, result, caller, is_new=is_repeated)
+        if dry_run:
+            response["Dry-Run"] = "true"
+        return response
+
+    def _wait(self, request: Request, pool: Pool, queued: Queued, seconds: int) -> Response:
+        """Have the event streams repeat the request once the lease is granted."""
+        caller, last_event = caller_of(request), last_number()
+        response = answer(pool, queued, caller)
+        # A grant before `last_number` has no event after it.
+        waits = leases.visible_leases(caller, pool, Action.POOL_USE).filter(
+            id=queued.lease.id, state=LeaseState.WAITING.value
+        )
+        after = last_event if waits.exists() else 0
+        hand_over(
+            watch_lease(queued.lease.id, caller, after=after, seconds=seconds), request.headers, response
+        )
+        return response
+
+
+class LeaseItem(Endpoint):
+    actions = {"GET": Action.POOL_READ, "DELETE": Action.POOL_USE}
+    problems = {"GET": (errors.UnknownPool, errors.UnknownLease), "DELETE": (errors.UnknownPool,)}
+    unlimited_methods = _UNLIMITED
+
+    @extend_schema(
+        operation_id="pools_lease",
+        summary="Get one lease",
+        description="With its place in the queue while it waits.",
+        tags=_TAGS,
+        parameters=[schemas.LeaseGetQuery],
+        responses=schemas.LeaseResult,
+        examples=[examples.LEASE],
+    )
+    def get(self, request: Request, pool: str, lease_id: UUID) -> Response:
+        query, caller = schemas.LeaseGetQuery.parse(request), caller_of(request)
+        row, last_event = get_pool(caller, pool), last_number() if query["wait"] else 0
+        lease = leases.get_lease(caller, row, lease_id)
+        waits = lease.state == LeaseState.WAITING
+        content = schemas.show_lease(lease, row.name, leases.names_of([lease.holder_id]))
+        obstacles = leases.obstacles_of(row, lease) if waits else []
+        content |= schemas.show_place(leases.place_of(row, lease) if waits else None)
+        response = Response({**content, "limited_by": [show_obstacle(obstacle) for obstacle in obstacles]})
+        if waits and query["wait"]:
+            watch = watch_lease(lease.id, caller, after=last_event, seconds=query["wait"])
+            hand_over(watch, request.headers, response)
+        return response
+
+    @extend_schema(
+        operation_id="pools_release",
+        summary="Release a lease",
+        description="Also takes a waiting request out of the queue. 204 too if it has ended already.",
+        tags=_TAGS,
+        parameters=[schemas.LeaseReleaseQuery],
+        responses={204: None},
+    )
+    def delete(self, request: Request, pool: str, lease_id: UUID) -> Response:
+        query, caller = schemas.LeaseReleaseQuery.parse(request), caller_of(request)
+        row = get_pool(caller, pool, Action.POOL_USE)
+        if leases.visible_leases(caller, row, Action.POOL_USE).filter(id=lease_id).exists():
+            _run(row, Release(lease_id, epoch=query.get("epoch")), dry_run=query["dry_run"])
+        return Response(status=204, headers={"Dry-Run": "true"} if query["dry_run"] else None)
+
+
+class LeaseRenewalView(Endpoint):
+    actions = {"POST": Action.POOL_USE}
+    problems = {"POST": (errors.UnknownPool, errors.LeaseLost)}
+    unlimited_methods = _UNLIMITED
+
+    @extend_schema(
+        operation_id="pools_renew",
+        summary="Renew a lease",
+        description="409 `lease_lost` if it ended or was granted again: then stop the work that it protects.",
+        tags=_TAGS,
+        parameters=[MutationQuery],
+        request=schemas.LeaseRenewal,
+        responses=schemas.LeaseResult,
+        examples=[examples.RENEW, examples.LEASE],
+    )
+    def post(self, request: Request, pool: str, lease_id: UUID) -> Response:
+        dry_run = MutationQuery.parse(request)["dry_run"]
+        body, caller = parse_body(schemas.LeaseRenewal, request), caller_of(request)
+        row = get_pool(caller, pool, Action.POOL_USE)
+        if not leases.visible_leases(caller, row, Action.POOL_USE).filter(id=lease_id).exists():
+            raise errors.LeaseLost(f"There is no lease {lease_id}: it ended, or was never yours.")
+        renewal = Renew(lease_id, body["epoch"], body.get("lease_seconds"))
+        return answer(row, _run(row, renewal, dry_run=dry_run), caller)
+
+
+class LeaseReleaseView(Endpoint):
+    actions = {"POST": Action.POOL_USE}
+    problems = {"POST": (errors.UnknownPool,)}
+    unlimited_methods = _UNLIMITED
+
+    @extend_schema(
+        operation_id="pools_release_token",
+        summary="Release the lease of a token",
+        description="204 too if the token has none. For programs that keep no lease id.",
+        tags=_TAGS,
+        parameters=[MutationQuery],
+        request=schemas.LeaseReleaseWrite,
+        responses={204: None},
+        examples=[examples.RELEASE],
+    )
+    def post(self, request: Request, pool: str) -> Response:
+        dry_run = MutationQuery.parse(request)["dry_run"]
+        body, caller = parse_body(schemas.LeaseReleaseWrite, request), caller_of(request)
+        row, scope = get_pool(caller, pool, Action.POOL_USE), scope_in(body)
+        caller.require(Action.POOL_USE, scope, owner=row.team_id)
+        key = lease_key(scope, body["token"])
+        _run(row, Release(key=key, epoch=body.get("epoch")), dry_run=dry_run)
+        return Response(status=204)
+
+
+class LeaseRevocation(Endpoint):
+    actions = {"POST": Action.POOL_WRITE}
+    problems = {"POST": (errors.UnknownPool, errors.UnknownLease, errors.LeaseLost)}
+
+    @extend_schema(
+        operation_id="pools_revoke",
+        summary="Revoke a lease",
+        description=(
+            "Ends it now, whatever its holder does; the next request in the queue gets the units. The holder"
+            " learns of it at the next renewal. `change_message` is the reason."
+        ),
+        tags=_TAGS,
+        parameters=[schemas.LeaseRevocationQuery],
+        request=None,
+        responses=schemas.LeaseRead,
+        examples=[examples.REVOKED],
+    )
+    @mutation
+    def post(self, request: Request, pool: str, lease_id: UUID) -> Response:
+        query, caller = schemas.LeaseRevocationQuery.parse(request), caller_of(request)
+        row = get_pool(caller, pool, Action.POOL_WRITE)
+        lease = leases.get_lease(caller, row, lease_id, Action.POOL_WRITE)
+        lease = leases.revoke_lease(row, lease, actor=actor_of(request, query["change_message"]))
+        return Response(schemas.show_lease(lease, row.name, leases.names_of([lease.holder_id])))
+
+
+class LeaseBatchView(Endpoint):
+    actions = {"POST": Action.POOL_USE}
+    problems = {"POST": (errors.UnknownPool,)}
+    unlimited_methods = _UNLIMITED
+
+    @extend_schema(
+        operation_id="pools_lease_batch",
+        summary="Acquire, renew and release many leases",
+        description=(
+            "Up to 1,000 operations on one pool, in one transaction: releases first, then renewals, then"
+            " requests. Each has its own result."
+        ),
+        tags=_TAGS,
+        parameters=[MutationQuery],
+        request=schemas.LeaseBatch,
+        responses=schemas.LeaseBatchRead,
+        examples=[examples.BATCH, examples.BATCH_RESULTS],
+    )
+    def post(self, request: Request, pool: str) -> Response:
+        dry_run = MutationQuery.parse(request)["dry_run"]
+        items = parse_body(schemas.LeaseBatch, request)["operations"]
+        caller = caller_of(request)
+        row = get_pool(caller, pool, Action.POOL_USE)
+        named = {item[kind]["lease"] for item in items for kind in ("renew", "release") if kind in item}
+        own = set(
+            leases.visible_leases(caller, row, Action.POOL_USE)
+            .filter(id__in=named)
+            .values_list("id", flat=True)
+        )
+        operations = [_operation(item, row, caller, own) for item in items]
+        with transaction.atomic():
+            accepted = [operation for operation in operations if not isinstance(operation, Exception)]
+            results = iter(leasing.run_operations(row.id, accepted))
+            transaction.set_rollback(dry_run)
+        names = leases.names_of([caller.principal_id])
+        shown = [
+            problem_of(operation) if isinstance(operation, Exception) else _item(row, next(results), names)
+            for operation in operations
+        ]
+        return Response({"results": shown})
+
+
+def _operation(
+    item: dict[str, Any], pool: Pool, caller: Caller, own: set[UUID]
+) -> Operation | errors.ControlplaneError:
+    """Return the operation of an item, or why it cannot be carried out."""
+    try:
+        if "acquire" in item:
+            return acquire_from(item["acquire"], pool, caller)
+        lease_id = (item.get("renew") or item["release"])["lease"]
+        if lease_id not in own:
+            raise errors.UnknownLease(f"There is no lease {lease_id} that you may use.")
+        if "renew" in item:
+            return Renew(lease_id, item["renew"]["epoch"], item["renew"].get("lease_seconds"))
+        return Release(lease_id, epoch=item["release"].get("epoch"))
+    except errors.ControlplaneError as error:
+        return error
+
+
+def _item(pool: Pool, result: Result, names: dict[UUID, str]) -> dict[str, Any]:
+    lease = result.lease if isinstance(result, Granted | Queued) else None
+    return {**problem_of(result), "lease": schemas.show_lease(lease, pool.name, names) if lease else None}

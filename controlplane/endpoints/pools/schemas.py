@@ -1,0 +1,279 @@
+"""API schemas of pools and their limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from controlplane.api.endpoints import ReasonedQuery
+from controlplane.api.fields import Flag, StrictSerializer, Text, Whole
+from controlplane.api.pages import PageQuery
+from controlplane.api.scopes import ScopeQuery, ScopeRead, ScopeWrite, show_scope
+from controlplane.pools.leases import PoolExplanation, Rung
+from controlplane.pools.ledger import Obstacle, Reason
+from controlplane.pools.models import Pool, PoolLimit, PoolUsage
+from controlplane.pools.pools import FIELDS, PoolSpec
+from controlplane.pools.terms import GrantMode
+from controlplane.scopes import LEVEL_NAMES
+
+MOST_UNITS = 2_000_000_000
+_LONGEST_SECONDS = 366 * 24 * 3600
+GRANT_MODES = [(mode.value, mode.value) for mode in GrantMode]
+REASONS = [(reason.value, reason.value) for reason in Reason]
+
+
+class PoolWrite(StrictSerializer):
+    capacity = Whole(min_value=0, max_value=MOST_UNITS, help_text="Units that may be in use at once.")
+    title = Text(required=False, default="", allow_blank=True, max_length=200)
+    unit = Text(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=63,
+        help_text="What a unit is, such as `connection` or `GPU`.",
+    )
+    labels = serializers.DictField(child=Text(max_length=255, allow_blank=True), required=False, default=dict)
+    max_units_per_lease = Whole(required=False, default=1_000_000, min_value=1, max_value=MOST_UNITS)
+    lease_seconds = Whole(
+        required=False,
+        default=300,
+        min_value=0,
+        max_value=_LONGEST_SECONDS,
+        help_text="For how long a lease lasts unless it is renewed. 0: until it is released.",
+    )
+    max_hold_seconds = Whole(
+        required=False,
+        default=86_400,
+        min_value=0,
+        max_value=_LONGEST_SECONDS,
+        help_text="For how long a lease lasts at most, however often it is renewed. 0: without end.",
+    )
+    grant_mode = serializers.ChoiceField(
+        GRANT_MODES,
+        required=False,
+        default="fair",
+        help_text="`fair`: the scope that uses the least for its weight is next. `fifo`: the oldest request. "
+        "`free`: no queue; whoever asks next.",
+    )
+    fair_level = serializers.ChoiceField(
+        LEVEL_NAMES, required=False, default="project", help_text="The level at which scopes share the units."
+    )
+    queue_limit = Whole(required=False, default=10_000, min_value=0, max_value=100_000)
+    is_open = Flag(required=False, default=True, help_text="False: it grants nothing. Leases stay.")
+
+
+class PoolPut(PoolWrite):
+    team = Text(
+        required=False,
+        allow_null=True,
+        max_length=63,
+        help_text="Team that owns a new pool. If omitted: the only team that you could give it to.",
+    )
+
+
+class PoolListQuery(PageQuery):
+    name_contains = serializers.CharField(required=False, max_length=255)
+
+
+class PoolRead(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    title = serializers.CharField(allow_blank=True)
+    unit = serializers.CharField(allow_blank=True)
+    team = serializers.CharField(allow_null=True, help_text="Null for the platform.")
+    labels = serializers.DictField(child=serializers.CharField())
+    capacity = serializers.IntegerField()
+    used = serializers.IntegerField(help_text="Units in use now.")
+    waiting = serializers.IntegerField(help_text="Requests in the queue.")
+    over_capacity = serializers.BooleanField(
+        help_text="More units are in use than the capacity, which was lowered. Nothing is granted until then."
+    )
+    exhausted_since = serializers.DateTimeField(
+        allow_null=True, help_text="Since when requests wait of which none was granted for a minute."
+    )
+    max_units_per_lease = serializers.IntegerField()
+    lease_seconds = serializers.IntegerField()
+    max_hold_seconds = serializers.IntegerField()
+    grant_mode = serializers.ChoiceField(GRANT_MODES)
+    fair_level = serializers.ChoiceField(LEVEL_NAMES)
+    queue_limit = serializers.IntegerField()
+    is_open = serializers.BooleanField()
+    version = serializers.IntegerField()
+    created_at = serializers.DateTimeField()
+
+
+class PoolPage(serializers.Serializer[Any]):
+    items = PoolRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class PoolDeletionQuery(ReasonedQuery):
+    force = serializers.BooleanField(
+        required=False, default=False, help_text="Delete it also with leases and waiting requests."
+    )
+
+
+class LimitWrite(StrictSerializer):
+    cap = Whole(
+        required=False,
+        default=None,
+        allow_null=True,
+        min_value=0,
+        max_value=MOST_UNITS,
+        help_text="Units that the scope may use. The strictest cap of all scopes that cover a request holds.",
+    )
+    guaranteed = Whole(
+        required=False,
+        default=0,
+        min_value=0,
+        max_value=MOST_UNITS,
+        help_text="Units that are kept for the scope, at the pool's `fair_level`.",
+    )
+    weight = Whole(
+        required=False,
+        default=None,
+        allow_null=True,
+        min_value=1,
+        max_value=1000,
+        help_text="Share of the units among scopes that wait. Null: of the next wider scope, else 100.",
+    )
+
+
+class LimitQuery(ScopeQuery, ReasonedQuery):
+    """A scope, and the parameters of every mutation."""
+
+
+class LimitRead(serializers.Serializer[Any]):
+    scope = ScopeRead()
+    cap = serializers.IntegerField(allow_null=True)
+    guaranteed = serializers.IntegerField()
+    weight = serializers.IntegerField(allow_null=True)
+    used = serializers.IntegerField(help_text="Units in use at the scope and below it.")
+    waiting = serializers.IntegerField()
+    is_exceeded = serializers.BooleanField(help_text="More units are in use than the cap.")
+
+
+class LimitPage(serializers.Serializer[Any]):
+    items = LimitRead(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class UsageQuery(PageQuery):
+    by = serializers.ChoiceField(
+        LEVEL_NAMES, required=False, default="project", help_text="The level of the scopes."
+    )
+
+
+class UsageRead(serializers.Serializer[Any]):
+    scope = ScopeRead()
+    used = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+
+
+class UsagePage(serializers.Serializer[Any]):
+    items = UsageRead(many=True, help_text="Those that use most come first.")
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class ExplainWrite(StrictSerializer):
+    scope = ScopeWrite(required=False)
+    units = Whole(required=False, default=1, min_value=1, max_value=MOST_UNITS)
+
+
+class ObstacleRead(serializers.Serializer[Any]):
+    scope = ScopeRead()
+    reason = serializers.ChoiceField(
+        REASONS,
+        help_text="`capacity`: all units are in use. `guaranteed`: the rest is guaranteed to other scopes. "
+        "`cap`: of the scope. `closed`: the pool grants nothing. `queue`: others are served first.",
+    )
+    cap = serializers.IntegerField(help_text="Units that the scope may use now.")
+    used = serializers.IntegerField()
+
+
+class RungRead(serializers.Serializer[Any]):
+    scope = ScopeRead()
+    cap = serializers.IntegerField(allow_null=True)
+    guaranteed = serializers.IntegerField()
+    weight = serializers.IntegerField(help_text="Inherited if the scope has none of its own.")
+    used = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+    leaves_room = serializers.BooleanField()
+
+
+class PoolExplanationRead(serializers.Serializer[Any]):
+    would_be_granted = serializers.BooleanField(help_text="If nobody waits.")
+    obstacles = ObstacleRead(many=True, help_text="What leaves no room; empty if there is room.")
+    ladder = RungRead(many=True, help_text="The scopes that cover the request, the widest first.")
+    holders = UsageRead(many=True, help_text="Scopes that you may read and that use units, at most 100.")
+
+
+def spec_of(body: dict[str, Any]) -> PoolSpec:
+    """Return what a body of PoolWrite says."""
+    return PoolSpec(**{name: body[name] for name in FIELDS})
+
+
+def show_pool(pool: Pool, usage: PoolUsage | None) -> dict[str, Any]:
+    used, waiting = (usage.used, usage.waiting) if usage else (0, 0)
+    return {
+        "name": pool.name,
+        "team": pool.team.slug if pool.team else None,
+        "used": used,
+        "waiting": waiting,
+        "over_capacity": used > pool.capacity,
+        "exhausted_since": pool.starved_since,
+        "version": pool.version,
+        "created_at": pool.created_at,
+        **{name: getattr(pool, name) for name in FIELDS},
+    }
+
+
+def show_limit(limit: PoolLimit, usage: PoolUsage | None) -> dict[str, Any]:
+    used, waiting = (usage.used, usage.waiting) if usage else (0, 0)
+    return {
+        "scope": show_scope(limit.scope),
+        "cap": limit.cap,
+        "guaranteed": limit.guaranteed,
+        "weight": limit.weight,
+        "used": used,
+        "waiting": waiting,
+        "is_exceeded": limit.cap is not None and used > limit.cap,
+    }
+
+
+def show_usage(row: PoolUsage) -> dict[str, Any]:
+    return {"scope": show_scope(row.scope), "used": row.used, "waiting": row.waiting}
+
+
+def show_obstacle(obstacle: Obstacle) -> dict[str, Any]:
+    return {
+        "scope": show_scope(obstacle.scope),
+        "reason": obstacle.reason.value,
+        "cap": obstacle.cap,
+        "used": obstacle.used,
+    }
+
+
+def show_explanation(explanation: PoolExplanation) -> dict[str, Any]:
+    caps = [rung.obstacle for rung in explanation.ladder if rung.obstacle]
+    return {
+        "would_be_granted": explanation.is_free,
+        "obstacles": [show_obstacle(obstacle) for obstacle in (*explanation.general, *caps)],
+        "ladder": [_show_rung(rung) for rung in explanation.ladder],
+        "holders": [
+            {"scope": show_scope(scope), "used": counts.used, "waiting": counts.waiting}
+            for scope, counts in explanation.holders
+        ],
+    }
+
+
+def _show_rung(rung: Rung) -> dict[str, Any]:
+    return {
+        "scope": show_scope(rung.scope),
+        "cap": rung.cap,
+        "guaranteed": rung.guaranteed,
+        "weight": rung.weight,
+        "used": rung.counts.used,
+        "waiting": rung.counts.waiting,
+        "leaves_room": rung.obstacle is None,
+    }

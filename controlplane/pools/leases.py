@@ -1,0 +1,186 @@
+"""Leases as callers see them: which they may read, what limits them, and who holds what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from controlplane.access.models import Principal
+from controlplane.database.scoped import within
+from controlplane.errors import LeaseLost, UnknownLease
+from controlplane.identity.actors import Actor
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.pools.event_types import POOL_REVOKED
+from controlplane.pools.leasing import run_operations
+from controlplane.pools.ledger import Counts, Limits, Obstacle, find_obstacles
+from controlplane.pools.models import Pool, PoolLease, PoolUsage
+from controlplane.pools.operations import Release, Released
+from controlplane.pools.pools import record
+from controlplane.pools.storage import fair_key, limits_of, read_ledger
+from controlplane.pools.terms import GrantMode, Lease, LeaseState, fair_scope
+from controlplane.scopes import Level, Scope
+
+_MOST_HOLDERS = 100
+
+
+def visible_leases(
+    caller: Caller, pool: Pool, action: Action = Action.POOL_READ
+) -> QuerySet[PoolLease, PoolLease]:
+    """Return the leases of the pool at scopes where the caller may perform the action."""
+    scopes = caller.scopes_for(action, owner=pool.team_id)
+    return PoolLease.objects.filter(within(scopes), pool=pool)
+
+
+def get_lease(caller: Caller, pool: Pool, lease_id: UUID, action: Action = Action.POOL_READ) -> PoolLease:
+    """Return a lease on which the caller may perform the action. Raises UnknownLease."""
+    lease = visible_leases(caller, pool, action).filter(id=lease_id).first()
+    if lease is None:
+        raise UnknownLease(f"The pool {pool.name} has no lease {lease_id} that you may use.")
+    return lease
+
+
+@transaction.atomic
+def revoke_lease(pool: Pool, lease: PoolLease, *, actor: Actor) -> PoolLease:
+    """End a lease, or take a request out of the queue. Raises LeaseLost if it has ended already."""
+    (result,) = run_operations(pool.id, [Release(lease.id, state=LeaseState.REVOKED)])
+    if not isinstance(result, Released) or result.lease is None:
+        raise LeaseLost(f"The lease {lease.id} has ended already: nothing was revoked.")
+    record(
+        POOL_REVOKED,
+        pool,
+        actor,
+        before={"lease": str(lease.id), "token": lease.token, "units": lease.units},
+        scope=lease.scope,
+        lease=str(lease.id),
+        token=lease.token,
+        units=lease.units,
+    )
+    lease.refresh_from_db()
+    return lease
+
+
+def obstacles_of(pool: Pool, lease: PoolLease) -> list[Obstacle]:
+    """Return what leaves no room for a waiting request now; empty if others are before it."""
+    limits = limits_of(pool.id, pool.limits_version)
+    guaranteed = {rung for limit in limits.guaranteed() for rung in limit.scope.ladder()}
+    ledger = read_ledger(pool.id, {*lease.scope.ladder(), *guaranteed})
+    return find_obstacles(pool.terms, limits, ledger, lease.scope, lease.units)
+
+
+def names_of(principals: Iterable[UUID | None]) -> dict[UUID, str]:
+    """Return the names of principals by id."""
+    ids = {principal for principal in principals if principal is not None}
+    return dict(Principal.objects.filter(id__in=ids).values_list("id", "name")) if ids else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a request in its queue. estimate_seconds: None if no lease of the pool has ended yet."""
+
+    position: int
+    estimate_seconds: int | None
+
+
+def place_of(pool: Pool, lease: PoolLease | Lease) -> Place:
+    """Return where the request stands among those of its scope; of the pool without fairness."""
+    ahead = Q(priority__gt=lease.priority) | Q(
+        Q(requested_at__lt=lease.requested_at) | Q(requested_at=lease.requested_at, id__lt=lease.id),
+        priority=lease.priority,
+    )
+    rows = PoolLease.objects.filter(
+        ahead, pool=pool, state=LeaseState.WAITING.value, fair_key=fair_key(pool.terms, lease.scope)
+    )
+    position = rows.count() + 1
+    return Place(position, _estimate(pool, lease.scope, position))
+
+
+def _estimate(pool: Pool, scope: Scope, position: int) -> int | None:
+    """Estimate the wait: the scope's share of the capacity is free once in the mean time of a lease."""
+    if pool.mean_hold_seconds is None or not pool.capacity:
+        return None
+    share = 1.0
+    if pool.grant_mode == GrantMode.FAIR:
+        limits = limits_of(pool.id, pool.limits_version)
+        weights = {
+            group: limits.weight(group)
+            for group in {*competing_scopes(pool), fair_scope(scope, pool.terms.fair_level)}
+        }
+        share = limits.weight(fair_scope(scope, pool.terms.fair_level)) / sum(weights.values())
+    return ceil(pool.mean_hold_seconds * position / max(pool.capacity * share, 0.001))
+
+
+def competing_scopes(pool: Pool) -> list[Scope]:
+    """Return the scopes at the pool's level that use units or wait for some."""
+    rows = PoolUsage.objects.at_level(Level[pool.fair_level.upper()]).filter(pool=pool)
+    return [row.scope for row in rows.exclude(used=0, waiting=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A scope that covers a request, with what the pool promises to it and what it uses.
+
+    obstacle: why it leaves no room for the request; None if it does.
+    """
+
+    scope: Scope
+    cap: int | None
+    guaranteed: int
+    weight: int
+    counts: Counts
+    obstacle: Obstacle | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PoolExplanation:
+    """Whether a request would get its units now, and by which limits.
+
+    general: obstacles of the pool as a whole. holders: scopes that use units, those that use most first.
+    """
+
+    ladder: Sequence[Rung]
+    general: Sequence[Obstacle]
+    holders: Sequence[tuple[Scope, Counts]]
+
+    @property
+    def is_free(self) -> bool:
+        return not self.general and not any(rung.obstacle for rung in self.ladder)
+
+
+def explain(caller: Caller, pool: Pool, scope: Scope, units: int) -> PoolExplanation:
+    """Explain which limits apply to a request at the scope, and who uses the units."""
+    limits = limits_of(pool.id, pool.limits_version)
+    guaranteed = {rung for limit in limits.guaranteed() for rung in limit.scope.ladder()}
+    ledger = read_ledger(pool.id, {*scope.ladder(), *guaranteed})
+    obstacles = find_obstacles(pool.terms, limits, ledger, scope, units)
+    caps = {obstacle.scope: obstacle for obstacle in obstacles if obstacle.reason == "cap"}
+    ladder = [
+        _rung(limits, ledger.counts.get(rung, Counts()), rung, caps.get(rung)) for rung in scope.ladder()
+    ]
+    general = [obstacle for obstacle in obstacles if obstacle.reason != "cap"]
+    return PoolExplanation(ladder, general, _holders(caller, pool))
+
+
+def _rung(limits: Limits, counts: Counts, scope: Scope, obstacle: Obstacle | None) -> Rung:
+    limit = limits.by_scope.get(scope)
+    cap, guaranteed = (limit.cap, limit.guaranteed) if limit else (None, 0)
+    return Rung(scope, cap, guaranteed, limits.weight(scope), counts, obstacle)
+
+
+def _holders(caller: Caller, pool: Pool) -> list[tuple[Scope, Counts]]:
+    return [
+        (row.scope, Counts(row.used, row.waiting))
+        for row in usage_by(caller, pool, Level[pool.fair_level.upper()])[:_MOST_HOLDERS]
+    ]
+
+
+def usage_by(caller: Caller, pool: Pool, level: Level) -> QuerySet[PoolUsage, PoolUsage]:
+    """Return the usage of scopes at a level that the caller may read, those that use most first."""
+    scopes = caller.scopes_for(Action.POOL_READ, owner=pool.team_id)
+    rows = PoolUsage.objects.at_level(level).filter(within(scopes), pool=pool)
+    return rows.exclude(used=0, waiting=0).order_by("-used", "-waiting", "id")

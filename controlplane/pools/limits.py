@@ -1,0 +1,96 @@
+"""Limits of pools by scope. Each change is one transaction with its audit row and event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from controlplane.errors import FieldError, InvalidRequest, LimitReached, UnknownPoolLimit
+from controlplane.identity.actors import Actor
+from controlplane.ids import uuid7
+from controlplane.pools.event_types import POOL_LIMIT_CHANGED
+from controlplane.pools.leasing import run_operations
+from controlplane.pools.models import Pool, PoolLimit
+from controlplane.pools.pools import record
+from controlplane.pools.storage import lock_pool
+from controlplane.preconditions import Precondition, check
+from controlplane.scopes import Level, Scope
+
+_MOST_OF_A_POOL = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSpec:
+    """What people write of a limit. cap, weight: None to inherit."""
+
+    cap: int | None = None
+    guaranteed: int = 0
+    weight: int | None = None
+
+
+@transaction.atomic
+def put_limit(
+    pool: Pool, scope: Scope, spec: LimitSpec, *, precondition: Precondition | None, actor: Actor
+) -> tuple[Pool, PoolLimit]:
+    """Set what a pool promises to a scope, and serve its queue. Raises InvalidRequest, VersionMismatch."""
+    pool = lock_pool(pool.id)
+    check(precondition, pool.version)
+    limit = PoolLimit.objects.at(scope).filter(pool=pool).first()
+    before = limit_state(limit) if limit else None
+    if limit is None:
+        if PoolLimit.objects.filter(pool=pool).count() >= _MOST_OF_A_POOL:
+            raise LimitReached(f"The pool has {_MOST_OF_A_POOL} limits already. Set one at a wider scope.")
+        limit = PoolLimit(pool=pool, **scope.segments)
+    limit.cap, limit.guaranteed, limit.weight = spec.cap, spec.guaranteed, spec.weight
+    _check(pool, limit)
+    limit.save()
+    _finish(pool, scope, actor, before, limit_state(limit))
+    return pool, limit
+
+
+@transaction.atomic
+def delete_limit(pool: Pool, scope: Scope, *, precondition: Precondition | None, actor: Actor) -> Pool:
+    """Remove a limit, and serve the queue. Raises UnknownPoolLimit, VersionMismatch."""
+    pool = lock_pool(pool.id)
+    check(precondition, pool.version)
+    limit = PoolLimit.objects.at(scope).filter(pool=pool).first()
+    if limit is None:
+        raise UnknownPoolLimit(f"The pool {pool.name} has no limit at {scope}.")
+    before = limit_state(limit)
+    limit.delete()
+    _finish(pool, scope, actor, before, None)
+    return pool
+
+
+def limit_state(limit: PoolLimit) -> dict[str, Any]:
+    """Return a limit as audit records hold it."""
+    return {"cap": limit.cap, "guaranteed": limit.guaranteed, "weight": limit.weight}
+
+
+def _finish(
+    pool: Pool, scope: Scope, actor: Actor, before: dict[str, Any] | None, after: dict[str, Any] | None
+) -> None:
+    pool.version += 1
+    pool.limits_version = uuid7()
+    pool.save(update_fields=["version", "limits_version"])
+    record(POOL_LIMIT_CHANGED, pool, actor, before=before, after=after, scope=scope)
+    run_operations(pool.id, [])
+
+
+def _check(pool: Pool, limit: PoolLimit) -> None:
+    if not limit.guaranteed:
+        return
+    level = Level[pool.fair_level.upper()]
+    if limit.scope.level is not level:
+        message = f"Units are guaranteed at the level {pool.fair_level}, at which the pool is fair."
+        raise InvalidRequest(message, errors=[FieldError("/guaranteed", "wrong_level", message)])
+    if limit.cap is not None and limit.guaranteed > limit.cap:
+        message = f"The scope cannot use {limit.guaranteed} guaranteed units with a cap of {limit.cap}."
+        raise InvalidRequest(message, errors=[FieldError("/guaranteed", "above_cap", message)])
+    others = PoolLimit.objects.filter(pool=pool).exclude(id=limit.id).values_list("guaranteed", flat=True)
+    total = limit.guaranteed + sum(others)
+    if total > pool.capacity:
+        message = f"All limits together would guarantee {total} of {pool.capacity} units."
+        raise InvalidRequest(message, errors=[FieldError("/guaranteed", "above_capacity", message)])
