@@ -9,6 +9,7 @@ from cpctl.dispatch_kinds import KINDS as DISPATCH_KINDS
 from cpctl.errors import UsageError
 from cpctl.login_kinds import KINDS as LOGIN_KINDS
 from cpctl.notification_kinds import KINDS as NOTIFICATION_KINDS
+from cpctl.pool_kinds import POOL
 from cpctl.scopes import scope_text
 from cpctl.sink_kinds import SINK
 
@@ -40,6 +41,7 @@ KINDS = (
     _OVERRIDE,
     *AGENT_KINDS,
     *DISPATCH_KINDS,
+    POOL,
     SINK,
     *NOTIFICATION_KINDS,
     Kind(

@@ -66,6 +66,7 @@ COMMANDS = {
         "task_types_and_audit", "task_types", "List task types and the agents that serve them."
     ),
     "events": CommandEntry("events_and_wait", "events", "List events, newest first."),
+    "pools": CommandEntry("pools", "pools", "Manage pools and their limits, and lease units."),
     "sinks": CommandEntry("sinks", "sinks", "Manage receivers of events: test, pause, replay, secrets."),
     "deliveries": CommandEntry(
         "sink_deliveries", "deliveries", "List deliveries of events, retry and discard them."

@@ -17,11 +17,8 @@ from controlplane.identity.roles import (
 )
 from controlplane.scopes import Scope
 
-# A role at any scope reaches the agent configurations of all teams, and pools, which have no scope. Leases of
-# a pool have one.
-_AT_ANY_SCOPE = frozenset(
-    {Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH, Action.POOL_READ, Action.POOL_USE}
-)
+# A role at any scope reaches the agent configurations of all teams, which have no scope.
+_AT_ANY_SCOPE = frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH})
 
 
 @dataclass(frozen=True, slots=True)

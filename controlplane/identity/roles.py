@@ -103,7 +103,7 @@ _AGENT = frozenset(
         Action.AGENT_HEARTBEAT,
         Action.AGENT_READ,
         Action.DATA_PLANE_FOLLOW,
-        Action.POOL_READ,
+        # Without `pool.read`: an agent sees and ends its own leases alone.
         Action.POOL_USE,
     }
 )

@@ -60,7 +60,7 @@ class Outcome:
     results: list[Result] = field(default_factory=list)
     leases: dict[UUID, Lease] = field(default_factory=dict)
     promoted: list[Lease] = field(default_factory=list)
-    # Scopes of which only the requests that were read do not fit; more of them wait.
+    # Scopes of which no request that was read can be granted.
     skipped: set[Scope] = field(default_factory=set)
 
 

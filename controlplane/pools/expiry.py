@@ -122,7 +122,7 @@ def _expired_events(pool: Pool, leases: Iterable[Lease]) -> list[log.Entry]:
 
 @transaction.atomic
 def _note_starvation() -> None:
-    """Record each pool whose requests wait in vain, once, and each that has recovered."""
+    """Record each pool whose requests get nothing, once, and each that has recovered."""
     with connection.cursor() as cursor:
         cursor.execute(_EXHAUSTED)
         exhausted = cursor.fetchall()

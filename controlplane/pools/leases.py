@@ -20,7 +20,7 @@ from controlplane.pools.event_types import POOL_REVOKED
 from controlplane.pools.leasing import run_operations
 from controlplane.pools.ledger import Counts, Limits, Obstacle, find_obstacles
 from controlplane.pools.models import Pool, PoolLease, PoolUsage
-from controlplane.pools.operations import Release, Released
+from controlplane.pools.operations import Granted, Queued, Release, Released, Result, TokenInUse
 from controlplane.pools.pools import record
 from controlplane.pools.storage import fair_key, limits_of, read_ledger
 from controlplane.pools.terms import GrantMode, Lease, LeaseState, fair_scope
@@ -32,9 +32,15 @@ _MOST_HOLDERS = 100
 def visible_leases(
     caller: Caller, pool: Pool, action: Action = Action.POOL_READ
 ) -> QuerySet[PoolLease, PoolLease]:
-    """Return the leases of the pool at scopes where the caller may perform the action."""
-    scopes = caller.scopes_for(action, owner=pool.team_id)
-    return PoolLease.objects.filter(within(scopes), pool=pool)
+    """Return the leases of the pool on which the caller may perform the action.
+
+    Callers without `pool.read`, such as agents, change their own leases alone.
+    """
+    rows = PoolLease.objects.filter(within(caller.scopes_for(action, owner=pool.team_id)), pool=pool)
+    if action is Action.POOL_READ:
+        return rows
+    readable = within(caller.scopes_for(Action.POOL_READ, owner=pool.team_id))
+    return rows.filter(readable | Q(holder_id=caller.principal_id))
 
 
 def get_lease(caller: Caller, pool: Pool, lease_id: UUID, action: Action = Action.POOL_READ) -> PoolLease:
@@ -43,6 +49,14 @@ def get_lease(caller: Caller, pool: Pool, lease_id: UUID, action: Action = Actio
     if lease is None:
         raise UnknownLease(f"The pool {pool.name} has no lease {lease_id} that you may use.")
     return lease
+
+
+def for_holder(caller: Caller, pool: Pool, result: Result) -> Result:
+    """Return the result as the caller may see it: a lease of somebody else is a token that is in use."""
+    if not isinstance(result, Granted | Queued) or result.lease.holder_id == caller.principal_id:
+        return result
+    is_readable = caller.verdict(Action.POOL_READ, result.lease.scope, pool.team_id).allowed
+    return result if is_readable else TokenInUse(result.lease.units)
 
 
 @transaction.atomic

@@ -29,7 +29,7 @@ def run_operations(pool_id: UUID, operations: Sequence[Operation]) -> list[Resul
     loaded = load(pool_id, operations)
     outcome = run_batch(loaded.state, operations)
     if _hides_requests(loaded.state, outcome):
-        # Requests that do not fit may hide others that do: read the whole queue.
+        # Requests that cannot be granted may hide others that can: read the whole queue.
         loaded = load(pool_id, operations, depth=loaded.state.terms.queue_limit)
         outcome = run_batch(loaded.state, operations)
     save(loaded, outcome)
@@ -39,7 +39,7 @@ def run_operations(pool_id: UUID, operations: Sequence[Operation]) -> list[Resul
 
 
 def _hides_requests(state: PoolState, outcome: Outcome) -> bool:
-    """True if a scope with requests that do not fit has more of them than were read."""
+    """True if a scope of which no request can be granted has more of them than were read."""
     is_fair = state.terms.grant_mode is GrantMode.FAIR
     numbers = Counter(
         fair_scope(lease.scope, state.terms.fair_level) if is_fair else Scope() for lease in state.queue

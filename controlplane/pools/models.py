@@ -9,8 +9,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from controlplane.access.team_models import Team
-from controlplane.database.owned import OwnedQuerySet
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
+from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.ids import uuid7
 from controlplane.pools.terms import LIVE, Door, GrantMode, LeaseState, Limit, PoolTerms
@@ -21,8 +21,20 @@ _STATES = [(state.value, state.value) for state in LeaseState]
 _MODES = [(mode.value, mode.value) for mode in GrantMode]
 
 
-class PoolQuerySet(OwnedQuerySet["Pool"]):
-    read_action: ClassVar[Action] = Action.POOL_READ
+class PoolQuerySet(models.QuerySet["Pool"]):
+    def for_caller(self, caller: Caller, action: Action) -> PoolQuerySet:
+        """Return the pools of which the caller may perform the action on leases at some scope.
+
+        Pools of the platform are for roles at any scope; those of a team for roles that are limited to it,
+        and for roles at the global scope.
+        """
+        visible = Q(pk__in=[])
+        for grant in caller.grants:
+            if action in grant.actions:
+                if grant.team is None and grant.scope == Scope():
+                    return self
+                visible |= Q(team=grant.team.id if grant.team else None)
+        return self.filter(visible)
 
 
 class Pool(models.Model):

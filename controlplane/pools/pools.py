@@ -51,7 +51,7 @@ FIELDS = tuple(PoolSpec.__dataclass_fields__)
 
 def visible_pools(caller: Caller, action: Action = Action.POOL_READ) -> QuerySet[Pool]:
     """Return the pools on which the caller may perform the action at some scope."""
-    return Pool.objects.within(caller, action).select_related("team")
+    return Pool.objects.for_caller(caller, action).select_related("team")
 
 
 def get_pool(caller: Caller, name: str, action: Action = Action.POOL_READ) -> Pool:

@@ -36,7 +36,7 @@ class Head:
 class Selection:
     """granted: in order. head: to remember until the next selection.
 
-    is_kept: the rest of the free units is kept for the head. skipped: groups of which no request fits.
+    is_kept: the rest of the free units is kept for the head. skipped: groups of which none can be granted.
     """
 
     granted: list[Lease] = field(default_factory=list)

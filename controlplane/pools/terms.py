@@ -29,7 +29,7 @@ class GrantMode(StrEnum):
     FAIR = "fair"
     # The request that has waited longest.
     FIFO = "fifo"
-    # Whoever asks next: there is no queue.
+    # The next request that comes: there is no queue.
     FREE = "free"
 
 
@@ -56,7 +56,7 @@ class Door(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PoolTerms:
-    """The settings of a pool. Durations in seconds; 0: without end."""
+    """The settings of a pool. Durations in seconds; 0: for ever."""
 
     capacity: int
     max_units_per_lease: int = 1_000_000

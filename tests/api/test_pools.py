@@ -365,8 +365,11 @@ def test_a_pool_of_a_team_is_for_the_team(api):
     api.post("teams", {"slug": "ml-team", "title": "ML"})
     create(api, team="ml-team")
     assert api.get("pools/snowflake").json()["team"] == "ml-team"
-    assert member("editor").get("pools/snowflake").status_code == 200
-    assert create(api, "theirs").json()["team"] is None
+    assert create(api, "shared").json()["team"] is None
+    editor = member("editor")
+    assert [pool["name"] for pool in editor.get("pools").json()["items"]] == ["shared"]
+    assert acquire(editor, "a").json()["code"] == "unknown_pool"
+    assert acquire(editor, "a", pool="shared").status_code == 201
 
 
 def test_a_pool_without_a_queue_never_queues(api):
@@ -379,3 +382,22 @@ def test_an_unknown_pool_is_named(api):
     response = acquire(api, "a", pool="teradata")
     assert response.status_code == 404
     assert response.json()["detail"].startswith("There is no pool 'teradata'.")
+
+
+def test_an_agent_changes_its_own_leases_alone(api):
+    create(api, capacity=9)
+    first, second = Api(token_for("agent")), Api(token_for("agent"))
+    lease = acquire(first, "a").json()
+    path = f"pools/snowflake/leases/{lease['id']}"
+    assert acquire(second, "a").json()["code"] == "token_in_use"
+    batch = second.post(
+        "pools/snowflake/leases:batch", {"operations": [{"acquire": {"token": "a", "scope": ML}}]}
+    )
+    assert batch.json()["results"][0]["code"] == "token_in_use"
+    assert second.post(f"{path}:renew", {"epoch": 1}).json()["code"] == "lease_lost"
+    second.post("pools/snowflake/leases:release", {"token": "a", "scope": ML})
+    second.delete(path)
+    assert second.get("pools/snowflake/leases").status_code == 403
+    assert first.post(f"{path}:renew", {"epoch": 1}).status_code == 200
+    assert first.delete(path).status_code == 204
+    assert api.get("pools/snowflake").json()["used"] == 0

@@ -55,6 +55,23 @@ get principal ada
 get tokens
 get role-bindings
 get audit
+pools list
+pools show snowflake
+pools set snowflake --capacity 20 -m Why -y
+pools delete snowflake --force -y
+pools usage snowflake --by project
+pools limits snowflake
+pools set-limit snowflake {HERE} --cap 3 --guaranteed 1 --weight 300 -y
+pools remove-limit snowflake {HERE} -y
+pools explain snowflake {HERE} --units 2
+pools leases snowflake {HERE} --state waiting --oldest
+pools acquire snowflake --token report {HERE} --wait 1 --dry-run
+pools acquire snowflake --token report -- true
+pools release snowflake {ID}
+pools release snowflake --token report {HERE}
+pools revoke snowflake {ID} -m Why -y
+get pools -o wide
+get pool snowflake
 sinks list --state active
 sinks show {ID}
 sinks create incidents --url https://hooks.example.com/cp --type agent.unavailable -y
@@ -311,6 +328,9 @@ NOT_REACHED = {
     "data_planes_config": "data planes ask it; `agent-configs bundle get` shows the same",
     "data_planes_acknowledge": "data planes say it",
     "agent_configs_admit": "Kubernetes asks it",
+    "pools_lease": "`pools leases` lists them; `pools acquire` waits for one",
+    "pools_renew": "`pools acquire -- COMMAND` renews while the command runs",
+    "pools_lease_batch": "for programs with many leases",
     "organisations_create": "rare, and only for the operator of the installation",
     "overrides_put": "`apply` and `edit` set what documents say",
     "overrides_patch": "`apply` and `edit` set what documents say",

@@ -84,6 +84,10 @@ def test_an_operation_says_what_it_is_and_what_it_needs(path, method, operation)
         "agents_heartbeat_many",
         "agents_requests",
         "agents_answer",
+        "pools_renew",
+        "pools_release",
+        "pools_release_token",
+        "pools_lease_batch",
     }
     assert ("429" in operation["responses"]) is (operation["operationId"] not in unlimited)
 

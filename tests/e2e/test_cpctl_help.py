@@ -230,6 +230,7 @@ def make_world(place: Cpctl) -> dict[str, str]:
         **dict.fromkeys(PROVIDERS, provider),
         **letters,
         **_make_sink(admin, receiver_url),
+        "pools revoke": _make_pool(admin),
         **_make_alert(admin, receiver_url),
         **make_logins(admin, person="jane", service="flyte-eu-1"),
         "tokens revoke": token["id"],
@@ -238,6 +239,13 @@ def make_world(place: Cpctl) -> dict[str, str]:
         "agents join-tokens revoke": join["id"],
         "agent-configs grants withdraw": grant["id"],
     }
+
+
+def _make_pool(admin: Api) -> str:
+    """A pool with a limit, and a lease, whose id is returned."""
+    _done(admin.put("pools/snowflake", {"capacity": 20}))
+    _done(admin.put("pools/snowflake/limits?project=flytesnacks", {"cap": 9}, If_Match="*"))
+    return str(_done(admin.post("pools/snowflake/leases", {"token": "stuck"}))["id"])
 
 
 def _make_sink(admin: Api, url: str) -> dict[str, str]:
@@ -367,6 +375,8 @@ def _files(folder: Path, token: str, receiver_url: str) -> None:
         "on-call.yaml": _channel("on-call", receiver_url),
         "rule.yaml": yaml.safe_dump({"name": "quiet", "when": {"types": ["agent.*"]}, "to": []}),
         "agents-rule.yaml": yaml.safe_dump({"name": "agents", "when": {"types": ["agent.*"]}, "to": []}),
+        "pool.yaml": "capacity: 8\nunit: GPU\n",
+        "report.sh": "#!/bin/sh\necho report\n",
         "job.yaml": JOB,
         "password.txt": "s3cret",
         "plugin_config.yaml": plugin_examples.CONFIG,
@@ -380,3 +390,4 @@ def _files(folder: Path, token: str, receiver_url: str) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(content)
     (folder / ".data/admin.token").chmod(0o600)
+    (folder / "report.sh").chmod(0o700)

@@ -24,7 +24,7 @@ from controlplane.database.scoped import within
 from controlplane.endpoints.events.watch_header import hand_over
 from controlplane.endpoints.pools import examples
 from controlplane.endpoints.pools import lease_schemas as schemas
-from controlplane.endpoints.pools.lease_results import answer, problem_of
+from controlplane.endpoints.pools.lease_results import answer
 from controlplane.endpoints.pools.schemas import show_obstacle
 from controlplane.events.log import last_number
 from controlplane.identity.callers import Caller
@@ -32,14 +32,14 @@ from controlplane.identity.roles import Action
 from controlplane.pools import leases, leasing
 from controlplane.pools.long_poll import watch_lease
 from controlplane.pools.models import Pool
-from controlplane.pools.operations import Acquire, Granted, Operation, Queued, Release, Renew, Result
+from controlplane.pools.operations import Acquire, Operation, Queued, Release, Renew, Result
 from controlplane.pools.pools import get_pool
 from controlplane.pools.terms import PATIENCE, LeaseState, lease_key
 from controlplane.scopes import Scope
 
 _TAGS = ["pools"]
 # A fleet may lease with one token, or from one address.
-_UNLIMITED = frozenset({"POST", "DELETE"})
+UNLIMITED = frozenset({"POST", "DELETE"})
 
 
 def scope_in(body: dict[str, Any]) -> Scope:
@@ -83,7 +83,7 @@ class LeaseCollection(Endpoint):
         "GET": (errors.UnknownPool,),
         "POST": (errors.UnknownPool, errors.TokenInUse, errors.PoolExhausted),
     }
-    unlimited_methods = _UNLIMITED
+    unlimited_methods = UNLIMITED
 
     @extend_schema(
         operation_id="pools_leases",
@@ -123,7 +123,7 @@ class LeaseCollection(Endpoint):
         dry_run = MutationQuery.parse(request)["dry_run"]
         body, caller = parse_body(schemas.LeaseWrite, request), caller_of(request)
         row = get_pool(caller, pool, Action.POOL_USE)
-        result = _run(row, acquire_from(body, row, caller), dry_run=dry_run)
+        result = leases.for_holder(caller, row, _run(row, acquire_from(body, row, caller), dry_run=dry_run))
         # The event streams repeat the request when its wait ends.
         is_repeated = "Last-Event-ID" in request.headers
         if isinstance(result, Queued) and body["wait_seconds"] and not (dry_run or is_repeated):
@@ -151,7 +151,7 @@ class LeaseCollection(Endpoint):
 class LeaseItem(Endpoint):
     actions = {"GET": Action.POOL_READ, "DELETE": Action.POOL_USE}
     problems = {"GET": (errors.UnknownPool, errors.UnknownLease), "DELETE": (errors.UnknownPool,)}
-    unlimited_methods = _UNLIMITED
+    unlimited_methods = UNLIMITED
 
     @extend_schema(
         operation_id="pools_lease",
@@ -195,7 +195,7 @@ class LeaseItem(Endpoint):
 class LeaseRenewalView(Endpoint):
     actions = {"POST": Action.POOL_USE}
     problems = {"POST": (errors.UnknownPool, errors.LeaseLost)}
-    unlimited_methods = _UNLIMITED
+    unlimited_methods = UNLIMITED
 
     @extend_schema(
         operation_id="pools_renew",
@@ -220,7 +220,7 @@ class LeaseRenewalView(Endpoint):
 class LeaseReleaseView(Endpoint):
     actions = {"POST": Action.POOL_USE}
     problems = {"POST": (errors.UnknownPool,)}
-    unlimited_methods = _UNLIMITED
+    unlimited_methods = UNLIMITED
 
     @extend_schema(
         operation_id="pools_release_token",
@@ -238,7 +238,8 @@ class LeaseReleaseView(Endpoint):
         row, scope = get_pool(caller, pool, Action.POOL_USE), scope_in(body)
         caller.require(Action.POOL_USE, scope, owner=row.team_id)
         key = lease_key(scope, body["token"])
-        _run(row, Release(key=key, epoch=body.get("epoch")), dry_run=dry_run)
+        if leases.visible_leases(caller, row, Action.POOL_USE).filter(key=key).exists():
+            _run(row, Release(key=key, epoch=body.get("epoch")), dry_run=dry_run)
         return Response(status=204)
 
 
@@ -266,67 +267,3 @@ class LeaseRevocation(Endpoint):
         lease = leases.get_lease(caller, row, lease_id, Action.POOL_WRITE)
         lease = leases.revoke_lease(row, lease, actor=actor_of(request, query["change_message"]))
         return Response(schemas.show_lease(lease, row.name, leases.names_of([lease.holder_id])))
-
-
-class LeaseBatchView(Endpoint):
-    actions = {"POST": Action.POOL_USE}
-    problems = {"POST": (errors.UnknownPool,)}
-    unlimited_methods = _UNLIMITED
-
-    @extend_schema(
-        operation_id="pools_lease_batch",
-        summary="Acquire, renew and release many leases",
-        description=(
-            "Up to 1,000 operations on one pool, in one transaction: releases first, then renewals, then"
-            " requests. Each has its own result."
-        ),
-        tags=_TAGS,
-        parameters=[MutationQuery],
-        request=schemas.LeaseBatch,
-        responses=schemas.LeaseBatchRead,
-        examples=[examples.BATCH, examples.BATCH_RESULTS],
-    )
-    def post(self, request: Request, pool: str) -> Response:
-        dry_run = MutationQuery.parse(request)["dry_run"]
-        items = parse_body(schemas.LeaseBatch, request)["operations"]
-        caller = caller_of(request)
-        row = get_pool(caller, pool, Action.POOL_USE)
-        named = {item[kind]["lease"] for item in items for kind in ("renew", "release") if kind in item}
-        own = set(
-            leases.visible_leases(caller, row, Action.POOL_USE)
-            .filter(id__in=named)
-            .values_list("id", flat=True)
-        )
-        operations = [_operation(item, row, caller, own) for item in items]
-        with transaction.atomic():
-            accepted = [operation for operation in operations if not isinstance(operation, Exception)]
-            results = iter(leasing.run_operations(row.id, accepted))
-            transaction.set_rollback(dry_run)
-        names = leases.names_of([caller.principal_id])
-        shown = [
-            problem_of(operation) if isinstance(operation, Exception) else _item(row, next(results), names)
-            for operation in operations
-        ]
-        return Response({"results": shown})
-
-
-def _operation(
-    item: dict[str, Any], pool: Pool, caller: Caller, own: set[UUID]
-) -> Operation | errors.ControlplaneError:
-    """Return the operation of an item, or why it cannot be carried out."""
-    try:
-        if "acquire" in item:
-            return acquire_from(item["acquire"], pool, caller)
-        lease_id = (item.get("renew") or item["release"])["lease"]
-        if lease_id not in own:
-            raise errors.UnknownLease(f"There is no lease {lease_id} that you may use.")
-        if "renew" in item:
-            return Renew(lease_id, item["renew"]["epoch"], item["renew"].get("lease_seconds"))
-        return Release(lease_id, epoch=item["release"].get("epoch"))
-    except errors.ControlplaneError as error:
-        return error
-
-
-def _item(pool: Pool, result: Result, names: dict[UUID, str]) -> dict[str, Any]:
-    lease = result.lease if isinstance(result, Granted | Queued) else None
-    return {**problem_of(result), "lease": schemas.show_lease(lease, pool.name, names) if lease else None}

@@ -47,14 +47,14 @@ class PoolWrite(StrictSerializer):
         default=86_400,
         min_value=0,
         max_value=_LONGEST_SECONDS,
-        help_text="For how long a lease lasts at most, however often it is renewed. 0: without end.",
+        help_text="For how long a lease lasts at most, however often it is renewed. 0: for ever.",
     )
     grant_mode = serializers.ChoiceField(
         GRANT_MODES,
         required=False,
         default="fair",
         help_text="`fair`: the scope that uses the least for its weight is next. `fifo`: the oldest request. "
-        "`free`: no queue; whoever asks next.",
+        "`free`: no queue; the next request that comes.",
     )
     fair_level = serializers.ChoiceField(
         LEVEL_NAMES, required=False, default="project", help_text="The level at which scopes share the units."

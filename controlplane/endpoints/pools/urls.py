@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from controlplane.endpoints.pools import lease_views, limit_views, pool_views
+from controlplane.endpoints.pools import lease_batch_views, lease_views, limit_views, pool_views
 
 
 class PoolName:
@@ -25,7 +25,7 @@ urlpatterns = [
     path("pools/<pool:pool>/usage", pool_views.PoolUsageView.as_view()),
     path("pools/<pool:pool>/limits", limit_views.LimitCollection.as_view()),
     path("pools/<pool:pool>/leases", lease_views.LeaseCollection.as_view()),
-    path("pools/<pool:pool>/leases:batch", lease_views.LeaseBatchView.as_view()),
+    path("pools/<pool:pool>/leases:batch", lease_batch_views.LeaseBatchView.as_view()),
     path("pools/<pool:pool>/leases:release", lease_views.LeaseReleaseView.as_view()),
     path("pools/<pool:pool>/leases/<uuid:lease_id>", lease_views.LeaseItem.as_view()),
     path("pools/<pool:pool>/leases/<uuid:lease_id>:renew", lease_views.LeaseRenewalView.as_view()),

@@ -248,6 +248,30 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "event_types_list": (lists("event-types"),),
     "event_types_schema": (named("event-types/{team}/schema", TEAM_B),),
     # Sinks, of team B
+    "pools_list": (lists("pools", FLEET),),
+    "pools_get": (named("pools/{pool}", FLEET, shows=True),),
+    "pools_put": (named("pools/{pool}", FLEET, {"capacity": 2}, If_Match="*"),),
+    "pools_delete": (named("pools/{pool}", FLEET, If_Match="*"),),
+    "pools_usage": (named("pools/{pool}/usage", FLEET), lists("pools/shared/usage", SCOPE_B)),
+    "pools_explain": (
+        named("pools/{pool}:explain", FLEET, {}),
+        named("pools/shared:explain", SCOPE_B, {"scope": {"project": "{project}"}}, shows=True),
+    ),
+    "pools_limits": (lists("pools/shared/limits", SCOPE_B),),
+    "pools_put_limit": (named("pools/{pool}/limits?project=x", FLEET, {"cap": 1}, If_Match="*"),),
+    "pools_delete_limit": (named("pools/{pool}/limits?project=x", FLEET, If_Match="*"),),
+    "pools_leases": (lists("pools/shared/leases", SCOPE_B), named("pools/{pool}/leases", FLEET)),
+    "pools_acquire": (named("pools/{pool}/leases", FLEET, {"token": "t", "units": 9}),),
+    "pools_lease": (named("pools/shared/leases/{lease}", SCOPE_B, shows=True),),
+    "pools_release": (named("pools/shared/leases/{lease}", SCOPE_B),),
+    "pools_renew": (named("pools/shared/leases/{lease}:renew", SCOPE_B, {"epoch": 1}),),
+    "pools_revoke": (named("pools/shared/leases/{lease}:revoke", SCOPE_B),),
+    "pools_release_token": (
+        named("pools/shared/leases:release", SCOPE_B, {"token": "t", "scope": {"project": "{project}"}}),
+    ),
+    "pools_lease_batch": (
+        named("pools/shared/leases:batch", SCOPE_B, {"operations": [{"release": {"lease": "{lease}"}}]}),
+    ),
     "sinks_list": (lists("sinks", TEAM_B),),
     "sinks_create": (
         named("sinks", TEAM_B, {"name": "s", "team": "{team}", "config": _RECEIVER}),

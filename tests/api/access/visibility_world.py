@@ -12,6 +12,7 @@ from controlplane.access import principals, role_bindings
 from controlplane.access.login.oidc.models import Identity
 from controlplane.access.models import Principal, PrincipalKind, Session
 from controlplane.access.role_bindings import BindingTerms
+from controlplane.access.team_models import Team
 from controlplane.access.teams.teams import create_team, get_team
 from controlplane.database.clock import database_now
 from controlplane.delivery.models import Delivery, Sink, SinkProgress
@@ -20,6 +21,7 @@ from controlplane.delivery.sink_secrets import set_signing_secrets
 from controlplane.identity.roles import Role
 from controlplane.messaging.models import DeadLetter
 from controlplane.notifications.models import Alert, NotificationRule
+from controlplane.pools.models import Pool
 from controlplane.scopes import Scope
 from registry.plugin_releases.config_changes import write_secret
 from registry.plugin_releases.models import PluginArtifact, PluginRelease
@@ -70,6 +72,7 @@ def make_world(admin: Api) -> World:
     people = _make_access(admin, present)
     _make_teams(admin, people, present)
     _make_sink(present)
+    _make_pools(admin, present)
     _make_alert(present)
     _make_plugins(present)
     people |= _make_team_members()
@@ -236,6 +239,16 @@ def _make_sink(present: dict[str, str]) -> None:
     present |= {"sink": str(sink.id), "delivery": str(delivery.id)}
 
 
+def _make_pools(admin: Api, present: dict[str, str]) -> None:
+    """A pool of a team, for readers of everything, and one of the platform that project B leases from."""
+    Pool.objects.create(name=f"{FLEET}-pool", capacity=1, team=Team.objects.create(slug="pool-owners"))
+    _done(admin.put("pools/shared", {"capacity": 9}))
+    _done(admin.put(f"pools/shared/limits?project={SCOPE_B}", {"cap": 5}, If_Match="*"))
+    body = {"token": f"{SCOPE_B}-work", "scope": {"project": SCOPE_B}}
+    lease = _done(admin.post("pools/shared/leases", body))
+    present |= {"pool": f"{FLEET}-pool", "lease": lease["id"]}
+
+
 def _make_alert(present: dict[str, str]) -> None:
     """A rule of team B with an alert and a channel."""
     creator = Principal.objects.get(name="vb")
@@ -339,7 +352,7 @@ def _absent(present: dict[str, str]) -> dict[str, str]:
     """Names of the same form, of nothing."""
     ids = ("agent", "letter", "provider", "token", "binding", "join", "grant", "session")
     ids += ("trusted", "secret", "identity", "sink", "delivery", "alert_rule", "channel", "alert")
-    ids += ("plugin_release",)
+    ids += ("plugin_release", "lease")
     numbers = {"version": "987654", "revision": "987654", "bundle": "987654"}
     named = {name: ABSENT for name in present if name not in (*ids, *numbers)}
     return {**named, "task": f"{ABSENT}_task", **dict.fromkeys(ids, _ABSENT_ID), **numbers}
