@@ -25,6 +25,7 @@ from controlplane.settings.oauth import *
 from controlplane.settings.outgoing import *
 from controlplane.settings.overrides import *
 from controlplane.settings.plugins import *
+from controlplane.settings.pools import *
 from controlplane.settings.probes import *
 from controlplane.settings.queue import *
 from controlplane.settings.retention import *

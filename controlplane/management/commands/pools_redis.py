@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from controlplane.pools.redis_door.commands import DoorOptions
+from controlplane.pools.redis_door.server import Address, RedisDoor
+
+
+class Command(BaseCommand):
+    help = "Serve resource pools to FlytePropellers that keep them in Redis, until stopped."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            asyncio.run(self._serve())
+        except OSError as error:
+            raise CommandError(
+                f"Cannot listen on {settings.POOLS_REDIS_ADDRESS}:{settings.POOLS_REDIS_PORT}: {error}."
+                " Set POOLS_REDIS_PORT to a free port."
+            ) from error
+
+    async def _serve(self) -> None:
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        door = RedisDoor(
+            Address(settings.POOLS_REDIS_ADDRESS, settings.POOLS_REDIS_PORT),
+            DoorOptions(settings.POOLS_REDIS_TRUE_COUNTS, settings.POOLS_REDIS_DEFAULT_CAPACITY),
+            threads=settings.POOLS_REDIS_THREADS,
+        )
+        port = await door.start()
+        self.stdout.write(f"Pools for Redis clients on {settings.POOLS_REDIS_ADDRESS}:{port}")
+        self.stdout.flush()
+        await stop.wait()
+        await door.stop()

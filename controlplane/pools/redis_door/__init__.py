@@ -1,0 +1,1 @@
+"""Pools for unmodified FlytePropellers, whose resource manager speaks to Redis: `manage.py pools_redis`."""
