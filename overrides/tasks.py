@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from overrides.executions import retention
+from overrides.executions import pool_leases, retention
 from overrides.file_source import synchronise
 
 
@@ -14,3 +14,9 @@ def synchronise_source() -> None:
 @shared_task(name="overrides.tend_flyte_executions")
 def tend_flyte_executions() -> None:
     retention.delete_old_executions()
+
+
+@shared_task(name="overrides.release_pool_leases")
+def release_pool_leases() -> None:
+    """Release units of pools that ended executions of Flyte still hold."""
+    pool_leases.release_of_ended_executions()

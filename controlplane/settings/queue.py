@@ -137,6 +137,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 3600,
         "options": {"expires": 3000},
     },
+    "release units of pools that ended executions hold": {
+        "task": "overrides.release_pool_leases",
+        "schedule": 30,
+        "options": {"expires": 25},
+    },
     "delete old executions of Flyte": {
         "task": "overrides.tend_flyte_executions",
         "schedule": 3600,

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from controlplane.local.programs import free_port
 from tests.support.paths import ROOT
@@ -41,7 +43,14 @@ def _answers(port: int) -> bool:
 
 def client(port: int, token: str = "") -> redis.Redis:
     # RESP2, as propeller's go-redis v6.
-    return redis.Redis(port=port, password=token or None, protocol=2, lib_name=None, lib_version=None)
+    return redis.Redis(
+        port=port,
+        password=token or None,
+        protocol=2,
+        lib_name=None,
+        lib_version=None,
+        retry=Retry(NoBackoff(), 0),
+    )
 
 
 def allocate(server: Any, token: str, quota: int) -> bool:

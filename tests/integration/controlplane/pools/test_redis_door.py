@@ -20,10 +20,15 @@ POOL = "agent-service:default"
 TOKEN = "ex:shop:prod:f1-n0-0"
 
 
-@pytest.fixture
-def door(live: Any) -> Any:
-    with running_door(live) as port:
+@pytest.fixture(scope="module")
+def port(system: Any) -> Any:
+    with running_door(system) as port:
         yield port
+
+
+@pytest.fixture
+def door(live: Any, port: int) -> int:
+    return port
 
 
 def test_propeller_gets_units_and_returns_them(door):
@@ -83,8 +88,8 @@ def test_a_pool_that_nobody_has_defined_is_made_closed(door):
 
 
 def test_a_pool_that_nobody_has_defined_can_have_a_capacity(live):
-    with running_door(live, POOLS_REDIS_DEFAULT_CAPACITY="1", POOLS_REDIS_TRUE_COUNTS="true") as port:
-        server = client(port, token_for("operator"))
+    with running_door(live, POOLS_REDIS_DEFAULT_CAPACITY="1", POOLS_REDIS_TRUE_COUNTS="true") as other:
+        server = client(other, token_for("operator"))
         assert server.sismember(KEY, TOKEN)
         assert server.scard(KEY) == 1
 
