@@ -40,7 +40,8 @@ def visible_leases(
     if action is Action.POOL_READ:
         return rows
     readable = within(caller.scopes_for(Action.POOL_READ, owner=pool.team_id))
-    return rows.filter(readable | Q(holder_id=caller.principal_id))
+    # An empty condition holds for all rows, but `|` would drop it.
+    return rows.filter(readable | Q(holder_id=caller.principal_id)) if readable else rows
 
 
 def get_lease(caller: Caller, pool: Pool, lease_id: UUID, action: Action = Action.POOL_READ) -> PoolLease:

@@ -401,3 +401,12 @@ def test_an_agent_changes_its_own_leases_alone(api):
     assert first.post(f"{path}:renew", {"epoch": 1}).status_code == 200
     assert first.delete(path).status_code == 204
     assert api.get("pools/snowflake").json()["used"] == 0
+
+
+def test_an_operator_ends_leases_of_others(api):
+    create(api, capacity=9)
+    first, second = (acquire(Api(token_for("agent")), token).json() for token in ("a", "b"))
+    operator = Api(token_for("operator"))
+    assert operator.post(f"pools/snowflake/leases/{first['id']}:revoke").json()["state"] == "revoked"
+    assert operator.delete(f"pools/snowflake/leases/{second['id']}").status_code == 204
+    assert api.get("pools/snowflake").json()["used"] == 0
