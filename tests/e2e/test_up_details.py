@@ -37,6 +37,7 @@ PAGES = [
     "docs/guides/gateways.md",
     "docs/guides/resources.md",
     "docs/guides/webhooks.md",
+    "docs/guides/pools.md",
     "docs/guides/cpctl.md",
     "docs/guides/teams-and-roles.md",
     "docs/guides/agent-configurations.md",
