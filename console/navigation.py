@@ -41,6 +41,7 @@ SECTIONS = (
     Section("guards", "Fleet guards", "Fleet", "u"),
     Section("resources", "Resources", "Dispatch", "n"),
     Section("dead-letters", "Dead letters", "Dispatch", "z"),
+    Section("pools", "Pools", "Dispatch", "h"),
     Section("plugins", "Plugins", "Executors", "1", ("plugin-releases", "plugin-config")),
     Section("jobs", "Jobs", "Executors", "2"),
     Section("alerts", "Alerts", "Records", "g", ("notification-rules", "notification-channels")),

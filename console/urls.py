@@ -28,6 +28,7 @@ urlpatterns = [
     path("", include("console.agent_configs.urls")),
     path("", include("console.plugins.urls")),
     path("", include("console.jobs.urls")),
+    path("", include("console.pools.urls")),
     path("", include("console.sinks.urls")),
     path("", include("console.notifications.urls")),
     path("", include("console.records.urls")),

@@ -88,7 +88,7 @@ def obstacles_of(pool: Pool, lease: PoolLease) -> list[Obstacle]:
     return find_obstacles(pool.terms, limits, ledger, lease.scope, lease.units)
 
 
-def names_of(principals: Iterable[UUID | None]) -> dict[UUID, str]:
+def names_of(principals: Iterable[UUID | None]) -> dict[UUID | None, str]:
     """Return the names of principals by id."""
     ids = {principal for principal in principals if principal is not None}
     return dict(Principal.objects.filter(id__in=ids).values_list("id", "name")) if ids else {}

@@ -40,6 +40,7 @@ from tests.browser.test_oauth import (
     test_the_pages_of_clients_hinder_nobody,
     tool,
 )
+from tests.browser.test_pools import make_pools
 from tests.browser.test_sinks import (
     make_sinks,
     receiver,
@@ -96,6 +97,20 @@ def test_every_page_of_sinks_hinders_nobody(look, jane, receiver):
         "sink": address,
         "deliveries": f"{address}/deliveries",
         "delivery": f"/sinks/deliveries/{delivery.id}",
+    }
+    for name, path in pages.items():
+        look(name, path)
+
+
+def test_every_page_of_pools_hinders_nobody(look):
+    address = f"/pools/{make_pools().name}"
+    pages = {
+        "pools": "/pools",
+        "pool": address,
+        "pool-edit": f"{address}/edit",
+        "pool-limit": f"{address}/limit?project=ml",
+        "pool-delete": f"{address}/delete",
+        "pool-new": "/pools:new",
     }
     for name, path in pages.items():
         look(name, path)

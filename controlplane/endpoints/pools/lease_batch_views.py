@@ -88,6 +88,6 @@ def _operation(
         return error
 
 
-def _item(pool: Pool, result: Result, names: dict[UUID, str]) -> dict[str, Any]:
+def _item(pool: Pool, result: Result, names: dict[UUID | None, str]) -> dict[str, Any]:
     lease = result.lease if isinstance(result, Granted | Queued) else None
     return {**problem_of(result), "lease": schemas.show_lease(lease, pool.name, names) if lease else None}

@@ -38,7 +38,7 @@ def answer(pool: Pool, result: Result, caller: Caller, *, is_new: bool = False) 
     lease = result.lease
     content = schemas.show_lease(lease, pool.name, {})
     is_own = lease.holder_id == caller.principal_id
-    content["holder"] = caller.name if is_own else leases.names_of([lease.holder_id]).get(lease.holder_id)  # type: ignore[arg-type]
+    content["holder"] = caller.name if is_own else leases.names_of([lease.holder_id]).get(lease.holder_id)
     if isinstance(result, Granted):
         status = 201 if result.is_new or is_new else 200
         return Response({**content, **schemas.show_place(None), "limited_by": []}, status=status)

@@ -188,7 +188,7 @@ class LeaseRevocationQuery(ReasonedQuery):
     """`change_message` is the reason."""
 
 
-def show_lease(lease: PoolLease | Lease, pool: str, names: Mapping[UUID, str]) -> dict[str, Any]:
+def show_lease(lease: PoolLease | Lease, pool: str, names: Mapping[UUID | None, str]) -> dict[str, Any]:
     return {
         "id": str(lease.id),
         "pool": pool,
@@ -198,7 +198,7 @@ def show_lease(lease: PoolLease | Lease, pool: str, names: Mapping[UUID, str]) -
         "state": str(lease.state),
         "epoch": lease.epoch,
         "priority": lease.priority,
-        "holder": names.get(lease.holder_id) if lease.holder_id else None,
+        "holder": names.get(lease.holder_id),
         "door": str(lease.door),
         "lease_seconds": lease.lease_seconds,
         "attributes": lease.attributes,

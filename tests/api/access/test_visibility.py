@@ -26,6 +26,7 @@ POSTED_QUESTIONS |= {"jobs_preview_input", "jobs_render"}
 POSTED_QUESTIONS |= {"plugin_config_validate", "plugin_specs_validate", "jobs_validate", "jobs_preview"}
 PAGES = (
     "/sinks",
+    *("/pools", "/pools/shared", "/pools:new"),
     *("/", "/overrides?project=zqscope", "/resource-types", "/search?q=zq", "/audit", "/events"),
     *("/agents", "/environments", "/fleet-guards", "/task-types", f"/task-types/{CONTESTED}"),
     *("/agent-configs", "/agent-configs/conflicts", "/agent-configs/planes"),

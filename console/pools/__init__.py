@@ -1,0 +1,1 @@
+"""Pages of pools: who uses the units, who waits and why, limits, revocations."""

@@ -1,0 +1,109 @@
+"""The list of pools, and the page of one pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from console.cpctl_commands import cpctl, curl
+from console.pages import load_page, page
+from controlplane.database.clock import database_now
+from controlplane.database.scoped import within
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from controlplane.pools.leases import names_of, place_of, usage_by, visible_leases
+from controlplane.pools.models import Pool, PoolLimit, PoolUsage
+from controlplane.pools.pools import get_pool, usage_of, visible_pools
+from controlplane.pools.terms import LeaseState
+from controlplane.scopes import Level
+
+_MOST_ROWS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Units in use of those that there are."""
+
+    used: int
+    capacity: int
+    waiting: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.used} of {self.capacity} units in use"
+
+    @property
+    def is_full(self) -> bool:
+        return self.used >= self.capacity > 0
+
+
+@page
+def pools(request: HttpRequest, caller: Caller) -> HttpResponse:
+    results = load_page(request, caller, visible_pools(caller), order=("name",))
+    usage = usage_of(results.items)
+    context = {
+        "results": results,
+        "pools": [
+            (pool, bar, state_of(pool, bar))
+            for pool in results.items
+            for bar in (_bar(pool, usage.get(pool.id)),)
+        ],
+        "may_write": bool(caller.owners_for(Action.POOL_WRITE)),
+        "now": database_now(),
+        "copies": {"curl": curl(request, "GET", "pools"), "cpctl": cpctl("pools", "list")},
+    }
+    return render(request, "console/pools/pools.html", context)
+
+
+@page
+def pool(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
+    record = get_pool(caller, name)
+    leases = visible_leases(caller, record)
+    waiting = list(leases.filter(state=LeaseState.WAITING.value).order_by("requested_at")[:_MOST_ROWS])
+    held = list(leases.filter(state=LeaseState.GRANTED.value).order_by("granted_at")[:_MOST_ROWS])
+    names = names_of(lease.holder_id for lease in (*waiting, *held))
+    bar = _bar(record, usage_of([record]).get(record.id))
+    context = {
+        "pool": record,
+        "state": state_of(record, bar),
+        "bar": bar,
+        "usage": usage_by(caller, record, Level[record.fair_level.upper()])[:_MOST_ROWS],
+        "limits": _limits(caller, record),
+        "waiting": [(lease, place_of(record, lease), names.get(lease.holder_id)) for lease in waiting],
+        "held": [(lease, names.get(lease.holder_id)) for lease in held],
+        "may_write": caller.verdict(Action.POOL_WRITE, owner=record.team_id).allowed,
+        "now": database_now(),
+        "copies": {
+            "curl": curl(request, "GET", f"pools/{record.name}"),
+            "cpctl": cpctl("pools", "show", record.name),
+        },
+    }
+    return render(request, "console/pools/pool.html", context)
+
+
+def state_of(pool: Pool, bar: Bar) -> str:
+    """Return in one word how a pool is."""
+    if not pool.is_open:
+        return "closed"
+    if pool.starved_since:
+        return "exhausted"
+    return "full" if bar.is_full else "open"
+
+
+def _bar(pool: Pool, usage: PoolUsage | None) -> Bar:
+    return Bar(usage.used if usage else 0, pool.capacity, usage.waiting if usage else 0)
+
+
+def _limits(caller: Caller, pool: Pool) -> list[tuple[PoolLimit, Bar]]:
+    """Return the limits that the caller may read, with what their scopes use."""
+    scopes = caller.scopes_for(Action.POOL_READ, owner=pool.team_id)
+    limits = PoolLimit.objects.filter(within(scopes), pool=pool).order_by("id")[:_MOST_ROWS]
+    rows: list[tuple[PoolLimit, Any]] = []
+    for limit in limits:
+        usage = PoolUsage.objects.at(limit.scope).filter(pool=pool).first()
+        used, waiting = (usage.used, usage.waiting) if usage else (0, 0)
+        rows.append((limit, Bar(used, pool.capacity if limit.cap is None else limit.cap, waiting)))
+    return rows
