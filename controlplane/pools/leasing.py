@@ -33,7 +33,8 @@ def run_operations(pool_id: UUID, operations: Sequence[Operation]) -> list[Resul
         loaded = load(pool_id, operations, depth=loaded.state.terms.queue_limit)
         outcome = run_batch(loaded.state, operations)
     save(loaded, outcome)
-    log.append_each([granted_event(loaded.pool, lease) for lease in outcome.promoted])
+    if outcome.promoted:
+        log.append_each([granted_event(loaded.pool, lease) for lease in outcome.promoted])
     metrics.count(outcome, operations)
     return outcome.results
 

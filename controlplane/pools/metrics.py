@@ -26,6 +26,7 @@ DRIFT = Gauge(
 # Pools that have their own series; the others are added up.
 _MOST_POOLS = 200
 _OTHER = "other"
+_Figures = tuple[str, int, int, int, float, float]
 
 
 def count(outcome: Outcome, operations: Sequence[Operation]) -> None:
@@ -52,12 +53,13 @@ class PoolCollector(Collector):
     """Figures of pools, read at each scrape from one small row of each."""
 
     def collect(self) -> Iterator[Metric]:
-        names = ("capacity", "used", "waiting", "oldest_wait_seconds")
+        names = ("capacity", "used", "waiting", "oldest_wait_seconds", "starved_seconds")
         meanings = (
             "Units of a pool.",
             "Units of a pool in use.",
             "Requests that wait for units of a pool.",
             "For how long the oldest request has waited.",
+            "For how long requests have waited of which none was granted.",
         )
         families = [
             GaugeMetricFamily(f"cp_pool_{name}", meaning, labels=["pool"])
@@ -72,11 +74,11 @@ class PoolCollector(Collector):
         yield from families
 
 
-def _added_up(rows: Sequence[tuple[str, int, int, int, float]]) -> list[tuple[str, int, int, int, float]]:
+def _added_up(rows: Sequence[_Figures]) -> list[_Figures]:
     if not rows:
         return []
-    _, capacity, used, waiting, oldest = zip(*rows, strict=True)
-    return [(_OTHER, sum(capacity), sum(used), sum(waiting), max(oldest))]
+    _, capacity, used, waiting, oldest, starved = zip(*rows, strict=True)
+    return [(_OTHER, sum(capacity), sum(used), sum(waiting), max(oldest), max(starved))]
 
 
 _FIGURES = """
@@ -84,7 +86,8 @@ SELECT pool.name, pool.capacity, coalesce(usage.used, 0), coalesce(usage.waiting
        CASE WHEN usage.waiting > 0 THEN coalesce(
            (SELECT extract(epoch FROM statement_timestamp() - min(lease.requested_at))::float
               FROM pools_poollease lease WHERE lease.pool_id = pool.id AND lease.state = 'waiting'), 0)
-       ELSE 0 END
+       ELSE 0 END,
+       coalesce(extract(epoch FROM statement_timestamp() - pool.starved_since)::float, 0)
   FROM pools_pool pool
   LEFT JOIN pools_poolusage usage ON usage.pool_id = pool.id AND usage.project = '' AND usage.domain = ''
    AND usage.workflow = '' AND usage.launch_plan = ''

@@ -69,6 +69,20 @@ CAUSES = (
         "5m",
     ),
     Alert(
+        "CpPoolStarved",
+        Threshold("cp_pool_starved_seconds", 300, by="pool"),
+        Severity.TICKET,
+        "No request of the pool {{ $labels.pool }} was granted for {{ $value | humanizeDuration }}.",
+        "Leases are held for long, nobody released them, or the pool is too small.",
+    ),
+    Alert(
+        "CpPoolDrift",
+        Threshold("cp_pool_drift", 0),
+        Severity.TICKET,
+        "The counts of pools differed from their leases by {{ $value }} units, and were mended.",
+        "Somebody changed the database by hand, or there is a bug.",
+    ),
+    Alert(
         "CpDeadLetters",
         Threshold("cp_dead_letters_open", 0),
         Severity.TICKET,
