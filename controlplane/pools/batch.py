@@ -186,6 +186,7 @@ class _Batch:
             holder_id=request.holder_id,
             door=request.door,
             attributes=request.attributes,
+            caps=request.caps,
         )
 
     def _note_grant(self, lease: Lease) -> None:
@@ -221,7 +222,9 @@ class _Batch:
 
     def _obstacles(self, request: Acquire) -> list[Obstacle]:
         state = self.state
-        obstacles = find_obstacles(state.terms, state.limits, state.ledger, request.scope, request.units)
+        obstacles = find_obstacles(
+            state.terms, state.limits, state.ledger, request.scope, request.units, caps=request.caps
+        )
         total = state.ledger.used(Scope())
         return obstacles or [Obstacle(Scope(), Reason.QUEUE, state.terms.capacity, total)]
 

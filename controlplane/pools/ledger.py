@@ -111,9 +111,18 @@ class Limits:
 
 
 def find_obstacles(
-    terms: PoolTerms, limits: Limits, ledger: Ledger, scope: Scope, units: int
+    terms: PoolTerms,
+    limits: Limits,
+    ledger: Ledger,
+    scope: Scope,
+    units: int,
+    *,
+    caps: Iterable[tuple[Scope, int]] = (),
 ) -> list[Obstacle]:
-    """Return each limit that leaves no room for these units at the scope; empty if they can be granted."""
+    """Return each limit that leaves no room for these units at the scope; empty if they can be granted.
+
+    caps: of the request alone.
+    """
     obstacles = []
     total = ledger.used(Scope())
     if not terms.is_open:
@@ -122,10 +131,10 @@ def find_obstacles(
         obstacles.append(Obstacle(Scope(), Reason.CAPACITY, terms.capacity, total))
     elif (reserved := _owed_to_others(limits, ledger, scope)) + total + units > terms.capacity:
         obstacles.append(Obstacle(Scope(), Reason.GUARANTEED, terms.capacity - reserved, total))
-    for rung in scope.ladder():
-        limit = limits.by_scope.get(rung)
-        if limit is not None and limit.cap is not None and ledger.used(rung) + units > limit.cap:
-            obstacles.append(Obstacle(rung, Reason.CAP, limit.cap, ledger.used(rung)))
+    stored = ((rung, limits.by_scope[rung].cap) for rung in scope.ladder() if rung in limits.by_scope)
+    for rung, cap in (*stored, *caps):
+        if cap is not None and ledger.used(rung) + units > cap:
+            obstacles.append(Obstacle(rung, Reason.CAP, cap, ledger.used(rung)))
     return obstacles
 
 

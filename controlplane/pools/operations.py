@@ -18,7 +18,7 @@ from controlplane.scopes import Scope
 class Acquire:
     """A request for units. lease_seconds: None for the pool's; is_queued: wait if there are none.
 
-    patience: how long it stays in the queue unless it is repeated.
+    patience: how long it stays in the queue unless it is repeated. caps: of this request alone.
     """
 
     token: str
@@ -31,6 +31,7 @@ class Acquire:
     holder_id: UUID | None = None
     door: Door = Door.REST
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    caps: tuple[tuple[Scope, int], ...] = ()
     lease_id: UUID = field(default_factory=uuid7)
 
     @property

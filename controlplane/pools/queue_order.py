@@ -55,7 +55,9 @@ class _Pool:
     now: datetime
 
     def reasons(self, lease: Lease) -> set[Reason]:
-        obstacles = find_obstacles(self.terms, self.limits, self.ledger, lease.scope, lease.units)
+        obstacles = find_obstacles(
+            self.terms, self.limits, self.ledger, lease.scope, lease.units, caps=lease.caps
+        )
         return {obstacle.reason for obstacle in obstacles}
 
     def is_full(self) -> bool:

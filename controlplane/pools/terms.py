@@ -102,6 +102,8 @@ class Lease:
     holder_id: UUID | None = None
     door: Door = Door.REST
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    # Of the request alone, and not stored.
+    caps: tuple[tuple[Scope, int], ...] = ()
 
     @property
     def key(self) -> UUID:

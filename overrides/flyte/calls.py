@@ -26,6 +26,7 @@ from overrides.flyte.errors import Code, FlyteError, from_ours, invalid
 from overrides.flyte.events import create as create_event
 from overrides.flyte.events.flyteadmin import Original
 from overrides.flyte.overrides_service.calls import get_all_overrides, get_overrides
+from overrides.flyte.pool_service import calls as pool_calls
 from overrides.flyte.storable import check_storable
 
 CALLS = Counter("cp_flyte_calls_total", "Calls of Flyte's API.", ["call", "transport", "code"])
@@ -79,9 +80,15 @@ _OVERRIDES_CALLS = {
     "GetOverrides": Call(get_overrides, reads=True),
     "GetAllOverrides": Call(get_all_overrides, reads=True),
 }
+# Of PoolService, which has no HTTP bindings either.
+_POOL_CALLS = {
+    "Acquire": Call(pool_calls.acquire),
+    "Renew": Call(pool_calls.renew),
+    "Release": Call(pool_calls.release),
+}
 # Only with FLYTE_EVENTS.
 _EVENT_CALLS = {rpc: Call(create_event.create, takes_original=True) for rpc in create_event.CALLS}
-_EVERY_CALL = {**_CALLS, **_LOGIN_CALLS, **_OVERRIDES_CALLS, **_EVENT_CALLS}
+_EVERY_CALL = {**_CALLS, **_LOGIN_CALLS, **_OVERRIDES_CALLS, **_POOL_CALLS, **_EVENT_CALLS}
 BINDINGS = bindings_of(_CALLS)
 LOGIN_BINDINGS = bindings_of(_LOGIN_CALLS)
 EVENT_BINDINGS = bindings_of(_EVENT_CALLS)

@@ -20,10 +20,13 @@ from overrides.flyte.errors import Code, FlyteError
 from overrides.flyte.events.create import CALLS, is_on
 from overrides.flyte.events.flyteadmin import PROTOBUF, Original
 from overrides.flyte.grpc_calls import Method, path_of
-from overrides.flyte.overrides_service.wire import REQUESTS
-from overrides.flyte.overrides_service.wire import SERVICE as OVERRIDES
+from overrides.flyte.overrides_service import wire as overrides_wire
+from overrides.flyte.pool_service import wire as pool_wire
 
-_OWN = tuple(each.full_name for each in (SERVICE, AUTH_METADATA, IDENTITY, OVERRIDES))
+_WIRES = (overrides_wire, pool_wire)
+_OWN = tuple(
+    each.full_name for each in (SERVICE, AUTH_METADATA, IDENTITY, *(wire.SERVICE for wire in _WIRES))
+)
 
 
 def methods() -> dict[str, Method]:
@@ -31,10 +34,12 @@ def methods() -> dict[str, Method]:
     events = calls.EVENT_BINDINGS if is_on() else ()
     bindings = (*calls.BINDINGS, *calls.LOGIN_BINDINGS, *events)
     flyte = {path_of(each.service, each.rpc): _method(each.rpc, each.request, each.path) for each in bindings}
-    overrides = {
-        path_of(OVERRIDES.full_name, rpc): _method(rpc, request, "") for rpc, request in REQUESTS.items()
+    own = {
+        path_of(wire.SERVICE.full_name, rpc): _method(rpc, request, "")
+        for wire in _WIRES
+        for rpc, request in wire.REQUESTS.items()
     }
-    return {**flyte, **overrides}
+    return {**flyte, **own}
 
 
 def most_bytes() -> int:

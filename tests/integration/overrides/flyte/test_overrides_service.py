@@ -16,6 +16,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from controlplane.scopes import Scope
+from overrides.flyte import proto_file
 from overrides.flyte.overrides_service import wire
 from overrides.resource_types import BUILT_IN
 from tests.conftest import ROOT
@@ -132,8 +133,8 @@ def test_health_and_reflection_know_the_service(channel):
 def test_the_proto_file_is_read_completely_and_has_the_numbers_of_the_rfc():
     lines = [line for line in PROTO.read_text().splitlines() if line.strip() and "//" not in line]
     known = (
-        wire._FIELD,
-        wire._RPC,
+        proto_file._FIELD,
+        proto_file._RPC,
         re.compile(r"message \w+ \{|service \w+ \{|\}|(syntax|package|import) .*"),
     )
     assert not [line for line in lines if not any(pattern.fullmatch(line) for pattern in known)]
