@@ -56,6 +56,7 @@ api: Routes = [
 
 routes: Routes = [
     path("metrics", Metrics.as_view()),
+    path("metrics/<slug:name>", Metrics.as_view()),
     path("me", me),
     path("oidc/backchannel-logout", backchannel_logout),
     path("slack/actions", slack_actions),

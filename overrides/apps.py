@@ -6,6 +6,7 @@ from django.db.models.signals import post_migrate
 
 from controlplane.delivery.flavours import Encode, Flavour, register_flavours
 from controlplane.extras import is_installed
+from controlplane.observability.metrics import publish
 
 
 class OverridesConfig(AppConfig):
@@ -16,6 +17,7 @@ class OverridesConfig(AppConfig):
 
         if is_installed("flyte"):
             post_migrate.connect(_make_flyte_sinks, sender=self)
+            publish("flyteadmin", _admin_metrics)
             register_flavours([flavour for flavour in Flavour if flavour.product == "flyte"], _flyte_encoder)
 
 
@@ -25,6 +27,12 @@ def _make_flyte_sinks(using: str, **arguments: Any) -> None:
         from overrides.flyte.cloud_events_file.applying import apply_file
 
         apply_file(settings.FLYTE_CLOUD_EVENTS_FILE)
+
+
+def _admin_metrics() -> bytes:
+    from overrides.flyte.admin_metrics import admin_exposition
+
+    return admin_exposition()
 
 
 def _flyte_encoder() -> Encode:

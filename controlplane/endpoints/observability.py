@@ -7,8 +7,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from rest_framework.request import Request
 
 from controlplane.api.endpoints import Endpoint
+from controlplane.errors import NotFound
 from controlplane.identity.roles import Action
-from controlplane.observability.metrics import exposition
+from controlplane.observability.metrics import exposition, published
 
 
 class Metrics(Endpoint):
@@ -17,5 +18,8 @@ class Metrics(Endpoint):
     actions = {"GET": Action.METRICS_READ}
     schema = None
 
-    def get(self, request: Request) -> HttpResponse:
-        return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
+    def get(self, request: Request, name: str = "") -> HttpResponse:
+        text = published(name) if name else exposition()
+        if text is None:
+            raise NotFound(f"There are no metrics named {name[:63]!r}. Those of the server are at /metrics.")
+        return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)

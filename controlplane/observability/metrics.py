@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from django.http import HttpRequest, HttpResponse
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
+from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest, multiprocess
 from prometheus_client.registry import REGISTRY, Collector
 
 from controlplane.observability.alerting.thresholds import Figure
@@ -21,6 +21,7 @@ DURATION = Histogram(
 )
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 _COLLECTORS: list[Collector] = []
+_EXPOSITIONS: dict[str, Callable[[], bytes]] = {}
 
 
 class MetricsMiddleware:
@@ -53,13 +54,32 @@ def scraped_figures() -> list[Figure]:
     ]
 
 
+def publish(name: str, text: Callable[[], bytes]) -> None:
+    """Serve other metrics as Prometheus text at `/metrics/<name>`."""
+    _EXPOSITIONS[name] = text
+
+
+def published(name: str) -> bytes | None:
+    """Return the metrics that were published with this name; None if there are none."""
+    return _EXPOSITIONS[name]() if name in _EXPOSITIONS else None
+
+
 def exposition() -> bytes:
     """Return all figures as Prometheus text; summed over processes where there are several."""
+    return generate_latest(_processes()) + _scraped()
+
+
+def process_families() -> Iterator[Metric]:
+    """Yield the figures that processes count, without those that are read from the database."""
+    yield from _processes().collect()
+
+
+def _processes() -> CollectorRegistry:
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-        return generate_latest(REGISTRY) + _scraped()
+        return REGISTRY
     registry = CollectorRegistry()
     multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return generate_latest(registry) + _scraped()
+    return registry
 
 
 def _scraped() -> bytes:
