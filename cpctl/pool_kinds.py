@@ -56,6 +56,7 @@ LEASES = (
 LIMITS = (
     SCOPE,
     field("CAP"),
+    field("OVERRIDE CAP", "override_cap"),
     field("GUARANTEED"),
     field("WEIGHT"),
     field("USED"),

@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from overrides import pool_limits
 from overrides.executions import pool_leases, retention
 from overrides.file_source import synchronise
 
@@ -20,3 +21,9 @@ def tend_flyte_executions() -> None:
 def release_pool_leases() -> None:
     """Release units of pools that ended executions of Flyte still hold."""
     pool_leases.release_of_ended_executions()
+
+
+@shared_task(name="overrides.follow_pool_limits")
+def follow_pool_limits() -> None:
+    """Have the caps of pools agree with the overrides of the type `pool_limits`."""
+    pool_limits.follow_overrides()

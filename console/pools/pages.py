@@ -105,5 +105,6 @@ def _limits(caller: Caller, pool: Pool) -> list[tuple[PoolLimit, Bar]]:
     for limit in limits:
         usage = PoolUsage.objects.at(limit.scope).filter(pool=pool).first()
         used, waiting = (usage.used, usage.waiting) if usage else (0, 0)
-        rows.append((limit, Bar(used, pool.capacity if limit.cap is None else limit.cap, waiting)))
+        cap = limit.terms.cap
+        rows.append((limit, Bar(used, pool.capacity if cap is None else cap, waiting)))
     return rows

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -59,14 +61,51 @@ def delete_limit(pool: Pool, scope: Scope, *, precondition: Precondition | None,
     if limit is None:
         raise UnknownPoolLimit(f"The pool {pool.name} has no limit at {scope}.")
     before = limit_state(limit)
-    limit.delete()
+    if limit.override_cap is None:
+        limit.delete()
+    else:
+        limit.cap, limit.guaranteed, limit.weight = None, 0, None
+        limit.save()
     _finish(pool, scope, actor, before, None)
     return pool
 
 
+@transaction.atomic
+def set_override_caps(pool_id: UUID, caps: Mapping[Scope, int | None], *, actor: Actor) -> None:
+    """Set the caps that overrides make; None removes one. What people set at the pool stays.
+
+    Raises UnknownPool.
+    """
+    pool = lock_pool(pool_id)
+    for scope, cap in caps.items():
+        limit = PoolLimit.objects.at(scope).filter(pool=pool).first() or PoolLimit(
+            pool=pool, **scope.segments
+        )
+        before = limit_state(limit) if limit.id else None
+        limit.override_cap = cap
+        if not _is_empty(limit):
+            limit.save()
+        elif limit.id:
+            limit.delete()
+        record(POOL_LIMIT_CHANGED, pool, actor, before=before, after=limit_state(limit), scope=scope)
+    pool.version += 1
+    pool.limits_version = uuid7()
+    pool.save(update_fields=["version", "limits_version"])
+    run_operations(pool.id, [])
+
+
+def _is_empty(limit: PoolLimit) -> bool:
+    return (limit.cap, limit.override_cap, limit.guaranteed, limit.weight) == (None, None, 0, None)
+
+
 def limit_state(limit: PoolLimit) -> dict[str, Any]:
     """Return a limit as audit records hold it."""
-    return {"cap": limit.cap, "guaranteed": limit.guaranteed, "weight": limit.weight}
+    return {
+        "cap": limit.cap,
+        "override_cap": limit.override_cap,
+        "guaranteed": limit.guaranteed,
+        "weight": limit.weight,
+    }
 
 
 def _finish(

@@ -120,6 +120,8 @@ class PoolLimit(_AtScope):
     id = models.BigAutoField(primary_key=True)
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="limits", db_index=False)
     cap = models.IntegerField(null=True)
+    # Set as an override (overrides/pool_limits.py); the stricter of both holds.
+    override_cap = models.IntegerField(null=True)
     guaranteed = models.IntegerField(default=0)
     weight = models.IntegerField(null=True)
 
@@ -138,7 +140,8 @@ class PoolLimit(_AtScope):
 
     @property
     def terms(self) -> Limit:
-        return Limit(self.scope, self.cap, self.guaranteed, self.weight)
+        caps = [cap for cap in (self.cap, self.override_cap) if cap is not None]
+        return Limit(self.scope, min(caps, default=None), self.guaranteed, self.weight)
 
 
 class PoolLease(_AtScope):

@@ -137,6 +137,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 3600,
         "options": {"expires": 3000},
     },
+    "follow overrides that set caps of pools": {
+        "task": "overrides.follow_pool_limits",
+        "schedule": 1,
+        "options": {"expires": 1},
+    },
     "release units of pools that ended executions hold": {
         "task": "overrides.release_pool_leases",
         "schedule": 30,

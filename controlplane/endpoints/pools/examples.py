@@ -64,7 +64,14 @@ _WAITING = {
     "limited_by": [_OBSTACLE],
 }
 _LIMIT_WRITE = {"cap": 10, "guaranteed": 2, "weight": 300}
-_LIMIT = {"scope": _PROJECT, **_LIMIT_WRITE, "used": 4, "waiting": 0, "is_exceeded": False}
+_LIMIT = {
+    "scope": _PROJECT,
+    **_LIMIT_WRITE,
+    "override_cap": None,
+    "used": 4,
+    "waiting": 0,
+    "is_exceeded": False,
+}
 _USAGE = {"scope": _PROJECT, "used": 4, "waiting": 0}
 _SCOPE = {"project": "flytesnacks", "domain": "development"}
 

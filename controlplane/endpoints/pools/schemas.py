@@ -146,6 +146,9 @@ class LimitQuery(ScopeQuery, ReasonedQuery):
 class LimitRead(serializers.Serializer[Any]):
     scope = ScopeRead()
     cap = serializers.IntegerField(allow_null=True)
+    override_cap = serializers.IntegerField(
+        allow_null=True, help_text="Set as an override of the type `pool_limits`. The stricter of both holds."
+    )
     guaranteed = serializers.IntegerField()
     weight = serializers.IntegerField(allow_null=True)
     used = serializers.IntegerField(help_text="Units in use at the scope and below it.")
@@ -233,11 +236,12 @@ def show_limit(limit: PoolLimit, usage: PoolUsage | None) -> dict[str, Any]:
     return {
         "scope": show_scope(limit.scope),
         "cap": limit.cap,
+        "override_cap": limit.override_cap,
         "guaranteed": limit.guaranteed,
         "weight": limit.weight,
         "used": used,
         "waiting": waiting,
-        "is_exceeded": limit.cap is not None and used > limit.cap,
+        "is_exceeded": (strictest := limit.terms.cap) is not None and used > strictest,
     }
 
 

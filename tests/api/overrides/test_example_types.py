@@ -20,6 +20,7 @@ def test_those_that_flytes_guide_would_want_are_there():
         "gpu_node_labels",
         "k8s_plugin",
         "notification_defaults",
+        "pool_limits",
         "propeller_tuning",
         "secret_settings",
         "task_log_links",
