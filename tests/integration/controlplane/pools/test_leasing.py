@@ -14,7 +14,17 @@ from controlplane.events.models import Event
 from controlplane.ids import uuid7
 from controlplane.pools import drift, expiry, leasing
 from controlplane.pools.models import Pool, PoolLease, PoolLimit, PoolSweep, PoolUsage
-from controlplane.pools.operations import Acquire, Granted, Lost, Queued, Refused, Release, Renew
+from controlplane.pools.operations import (
+    Acquire,
+    Granted,
+    Lost,
+    Operation,
+    Queued,
+    Refused,
+    Release,
+    Renew,
+    Result,
+)
 from controlplane.pools.terms import LeaseState
 from controlplane.scopes import Scope
 
@@ -173,8 +183,16 @@ def test_ended_leases_are_deleted_after_an_hour(db):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_clients_never_hold_more_than_the_capacity():
+@pytest.mark.parametrize("is_gathered", [True, False])
+def test_many_clients_never_hold_more_than_the_capacity(is_gathered):
+    """In one process, whose threads share transactions; and in many, where the lock alone orders them."""
     pool = make_pool(5)
+
+    def ask(operation: Operation) -> Result:
+        if is_gathered:
+            return leasing.run(pool.id, operation)
+        return leasing.run_operations(pool.id, [operation])[0]
+
     lock, holders, most = threading.Lock(), 0, 0
 
     def work(client: int) -> int:
@@ -183,7 +201,7 @@ def test_many_clients_never_hold_more_than_the_capacity():
         try:
             for turn in range(25):
                 close_old_connections()
-                result = leasing.run(pool.id, Acquire(f"{client}-{turn}", ML))
+                result = ask(Acquire(f"{client}-{turn}", ML))
                 if isinstance(result, Granted):
                     got += 1
                     with lock:
@@ -191,7 +209,7 @@ def test_many_clients_never_hold_more_than_the_capacity():
                         most = max(most, holders)
                     with lock:
                         holders -= 1
-                    leasing.run(pool.id, Release(result.lease.id, epoch=result.lease.epoch))
+                    ask(Release(result.lease.id, epoch=result.lease.epoch))
         finally:
             connections.close_all()
         return got
