@@ -25,11 +25,13 @@ from controlplane.pools.operations import (
     TokenInUse,
 )
 from controlplane.pools.queue_order import Head, select
-from controlplane.pools.terms import LIVE, GrantMode, Lease, LeaseState, PoolTerms, lease_end
+from controlplane.pools.terms import LIVE, GrantMode, Lease, LeaseState, PoolTerms, fair_scope, lease_end
 from controlplane.scopes import Scope
 
 # Weight of the newest lease in the mean time for which leases are held.
 _SMOOTHING = 0.1
+# Of the places in the queue, one part in so many is left for each scope that competes.
+_SHARE = 100
 
 
 @dataclass(slots=True)
@@ -132,13 +134,13 @@ class _Batch:
         lease_id = self.by_key.get(request.key)
         if lease_id in self.arrivals:
             same = self.arrivals[lease_id]
-            return lease_id if same.units == request.units else TokenInUse(same.units)
+            return TokenInUse(same.units) if _differs(same, request) else lease_id
         lease = self._lease(lease_id)
         if lease is None:
             self.arrivals[request.lease_id] = request
             self.by_key[request.key] = request.lease_id
             return request.lease_id
-        if lease.units != request.units:
+        if _differs(lease, request):
             return TokenInUse(lease.units)
         if lease.state is LeaseState.WAITING:
             patient = replace(lease, expires_at=self.state.now + request.patience, priority=request.priority)
@@ -164,7 +166,7 @@ class _Batch:
             if (
                 lease.id not in self.outcome.leases
                 and self.arrivals[lease.id].is_queued
-                and self._has_place()
+                and self._has_place(lease)
             ):
                 self.outcome.leases[lease.id] = lease
                 state.ledger.add(lease)
@@ -202,11 +204,13 @@ class _Batch:
             self.outcome.promoted.append(granted)
         self.outcome.leases[lease.id] = granted
 
-    def _has_place(self) -> bool:
-        terms = self.state.terms
-        return (
-            terms.grant_mode is not GrantMode.FREE and self.state.ledger.waiting(Scope()) < terms.queue_limit
-        )
+    def _has_place(self, lease: Lease) -> bool:
+        """Return whether the queue takes the request. A scope that fills it leaves places to others."""
+        terms, ledger = self.state.terms, self.state.ledger
+        if terms.grant_mode is GrantMode.FREE or not terms.queue_limit:
+            return False
+        own = ledger.waiting(fair_scope(lease.scope, terms.fair_level))
+        return ledger.waiting(Scope()) < terms.queue_limit or own < terms.queue_limit // _SHARE
 
     def _answer(self, operation: Operation, lease_id: UUID) -> Result:
         assert isinstance(operation, Acquire)
@@ -243,3 +247,9 @@ class _Batch:
         self.state.mean_hold_seconds = (
             seconds if mean is None else (1 - _SMOOTHING) * mean + _SMOOTHING * seconds
         )
+
+
+def _differs(lease: Lease | Acquire, request: Acquire) -> bool:
+    """True if the request is no repetition, although it has the token of the lease."""
+    is_other = lease.holder_id != request.holder_id and not request.sees_others
+    return lease.units != request.units or is_other

@@ -20,7 +20,7 @@ from controlplane.pools.event_types import POOL_REVOKED
 from controlplane.pools.leasing import run_operations
 from controlplane.pools.ledger import Counts, Limits, Obstacle, find_obstacles
 from controlplane.pools.models import Pool, PoolLease, PoolUsage
-from controlplane.pools.operations import Granted, Queued, Release, Released, Result, TokenInUse
+from controlplane.pools.operations import Release, Released
 from controlplane.pools.pools import record
 from controlplane.pools.storage import fair_key, limits_of, read_ledger
 from controlplane.pools.terms import GrantMode, Lease, LeaseState, fair_scope
@@ -50,14 +50,6 @@ def get_lease(caller: Caller, pool: Pool, lease_id: UUID, action: Action = Actio
     if lease is None:
         raise UnknownLease(f"The pool {pool.name} has no lease {lease_id} that you may use.")
     return lease
-
-
-def for_holder(caller: Caller, pool: Pool, result: Result) -> Result:
-    """Return the result as the caller may see it: a lease of somebody else is a token that is in use."""
-    if not isinstance(result, Granted | Queued) or result.lease.holder_id == caller.principal_id:
-        return result
-    is_readable = caller.verdict(Action.POOL_READ, result.lease.scope, pool.team_id).allowed
-    return result if is_readable else TokenInUse(result.lease.units)
 
 
 @transaction.atomic

@@ -19,6 +19,7 @@ class Acquire:
     """A request for units. lease_seconds: None for the pool's; is_queued: wait if there are none.
 
     patience: how long it stays in the queue unless it is repeated. caps: of this request alone.
+    sees_others: a token whose lease somebody else holds gets that lease; else it is in use.
     """
 
     token: str
@@ -32,6 +33,7 @@ class Acquire:
     door: Door = Door.REST
     attributes: Mapping[str, Any] = field(default_factory=dict)
     caps: tuple[tuple[Scope, int], ...] = ()
+    sees_others: bool = True
     lease_id: UUID = field(default_factory=uuid7)
 
     @property
@@ -88,7 +90,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class TokenInUse:
-    """The token has a live lease or request of another size."""
+    """The token has a live lease or request of another size, or of somebody else."""
 
     units: int
 

@@ -63,9 +63,7 @@ class LeaseBatchView(Endpoint):
             transaction.set_rollback(dry_run)
         names = leases.names_of([caller.principal_id])
         shown = [
-            problem_of(operation)
-            if isinstance(operation, Exception)
-            else _item(row, leases.for_holder(caller, row, next(results)), names)
+            problem_of(operation) if isinstance(operation, Exception) else _item(row, next(results), names)
             for operation in operations
         ]
         return Response({"results": shown})

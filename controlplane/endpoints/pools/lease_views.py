@@ -65,6 +65,7 @@ def acquire_from(body: dict[str, Any], pool: Pool, caller: Caller) -> Acquire:
         priority=body["priority"],
         holder_id=caller.principal_id,
         attributes=body["attributes"],
+        sees_others=caller.verdict(Action.POOL_READ, scope, pool.team_id).allowed,
     )
 
 
@@ -123,7 +124,7 @@ class LeaseCollection(Endpoint):
         dry_run = MutationQuery.parse(request)["dry_run"]
         body, caller = parse_body(schemas.LeaseWrite, request), caller_of(request)
         row = get_pool(caller, pool, Action.POOL_USE)
-        result = leases.for_holder(caller, row, _run(row, acquire_from(body, row, caller), dry_run=dry_run))
+        result = _run(row, acquire_from(body, row, caller), dry_run=dry_run)
         # The event streams repeat the request when its wait ends.
         is_repeated = "Last-Event-ID" in request.headers
         if isinstance(result, Queued) and body["wait_seconds"] and not (dry_run or is_repeated):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controlplane.access.authentication import caller_of_read
-from controlplane.errors import UnknownPool
+from controlplane.errors import LimitReached, UnknownPool
 from controlplane.identity.actors import system
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -16,6 +16,9 @@ from controlplane.pools.terms import Door, lease_key
 from controlplane.scopes import Scope
 
 _ACTOR = system("pools")
+# Of pools that were made here, of which a client with a mistake could ask for any number.
+_TITLE = "Made when Flyte asked for it"
+_MOST_MADE = 100
 
 
 def authenticate(secret: str) -> Caller:
@@ -35,7 +38,13 @@ def acquire(caller: Caller, name: str, token: str, *, default_capacity: int) -> 
     caller.require(Action.POOL_USE, scope, owner=pool.team_id)
     # Propeller asks again at each evaluation, every 10 to 30 s.
     request = Acquire(
-        token, scope, lease_seconds=0, is_queued=True, holder_id=caller.principal_id, door=Door.REDIS
+        token,
+        scope,
+        lease_seconds=0,
+        is_queued=True,
+        holder_id=caller.principal_id,
+        door=Door.REDIS,
+        sees_others=caller.verdict(Action.POOL_READ, scope, pool.team_id).allowed,
     )
     result = leasing.run(pool.id, request)
     return isinstance(result, Granted)
@@ -74,5 +83,7 @@ def _pool(caller: Caller, name: str, scope: Scope, default_capacity: int) -> Poo
     if pool is not None:
         return pool
     caller.require(Action.POOL_USE, scope)
-    spec = PoolSpec(default_capacity, title="Made when Flyte asked for it", is_open=default_capacity > 0)
+    if Pool.objects.filter(title=_TITLE).count() >= _MOST_MADE:
+        raise LimitReached(f"{_MOST_MADE} pools were made for Flyte already. Define the pool {name[:80]!r}.")
+    spec = PoolSpec(default_capacity, title=_TITLE, is_open=default_capacity > 0)
     return create_pool(name, spec, team=None, actor=_ACTOR)

@@ -12,7 +12,7 @@ from controlplane.errors import FieldError, InvalidRequest, LeaseLost, TokenInUs
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.pools import leasing
-from controlplane.pools.leases import for_holder, visible_leases
+from controlplane.pools.leases import visible_leases
 from controlplane.pools.ledger import Obstacle, Reason
 from controlplane.pools.models import Pool
 from controlplane.pools.operations import Acquire, Granted, Release, Renew
@@ -33,7 +33,7 @@ def acquire(request: Any, caller: Caller) -> Message:
     """Lease units, or tell which limit leaves no room. Raises ControlplaneError."""
     pool, scope = _pool(request, caller), _scope(request)
     caller.require(Action.POOL_USE, scope, owner=pool.team_id)
-    result = for_holder(caller, pool, leasing.run(pool.id, _operation(request, pool, scope, caller)))
+    result = leasing.run(pool.id, _operation(request, pool, scope, caller))
     if isinstance(result, TokenResult):
         raise TokenInUse(f"The token holds or waits for {result.units} units. Use another token.")
     reply: Message
@@ -93,6 +93,7 @@ def _operation(request: Any, pool: Pool, scope: Scope, caller: Caller) -> Acquir
         holder_id=caller.principal_id,
         door=Door.GRPC,
         caps=caps,
+        sees_others=caller.verdict(Action.POOL_READ, scope, pool.team_id).allowed,
     )
 
 

@@ -87,6 +87,16 @@ def test_a_pool_that_nobody_has_defined_is_made_closed(door):
     assert (pool.name, pool.capacity, pool.is_open) == (POOL, 0, False)
 
 
+def test_a_client_makes_no_more_than_a_hundred_pools(door):
+    made = [
+        Pool(name=f"made-{number}", capacity=0, title="Made when Flyte asked for it") for number in range(100)
+    ]
+    Pool.objects.bulk_create(made)
+    with pytest.raises(redis.ResponseError, match="100 pools were made for Flyte already"):
+        client(door, token_for("operator")).sismember(KEY, TOKEN)
+    assert Pool.objects.count() == 100
+
+
 def test_a_pool_that_nobody_has_defined_can_have_a_capacity(live):
     with running_door(live, POOLS_REDIS_DEFAULT_CAPACITY="1", POOLS_REDIS_TRUE_COUNTS="true") as other:
         server = client(other, token_for("operator"))

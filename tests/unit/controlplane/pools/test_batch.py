@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from controlplane.ids import uuid7
 from controlplane.pools.ledger import Reason
 from controlplane.pools.operations import (
     Acquire,
@@ -75,6 +76,18 @@ def test_another_number_of_units_is_no_repetition():
     subject = pool()
     subject.ask(Acquire("a"))
     assert subject.ask(Acquire("a", units=2)) == [TokenInUse(1)]
+
+
+def test_the_token_of_somebody_else_is_in_use_and_its_lease_stays_as_it_is():
+    subject, own, other = pool(), uuid7(), uuid7()
+    (first,) = subject.ask(Acquire("a", holder_id=own))
+    shortened = Acquire("a", holder_id=other, lease_seconds=1, sees_others=False)
+    assert subject.ask(shortened) == [TokenInUse(1)]
+    assert subject.leases[held(first).id] == held(first)
+    (seen,) = subject.ask(Acquire("a", holder_id=other))
+    assert held(seen).id == held(first).id
+    both = subject.ask(Acquire("b", holder_id=own), Acquire("b", holder_id=other, sees_others=False))
+    assert both[1] == TokenInUse(1)
 
 
 def test_a_released_unit_goes_to_the_request_that_waits():
@@ -194,6 +207,14 @@ def test_a_full_queue_refuses():
     assert isinstance(first, Queued)
     assert isinstance(second, Refused)
     assert second.is_full
+
+
+def test_a_project_that_fills_the_queue_leaves_places_to_others():
+    subject = pool(0, queue_limit=200)
+    subject.ask(*(Acquire(f"flood-{number}", ML, is_queued=True) for number in range(250)))
+    assert len(subject.in_state(LeaseState.WAITING)) == 200
+    results = subject.ask(*(Acquire(f"{number}", DATA, is_queued=True) for number in range(3)))
+    assert [type(result) for result in results] == [Queued, Queued, Refused]
 
 
 def test_a_pool_in_free_mode_has_no_queue():
