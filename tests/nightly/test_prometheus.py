@@ -17,6 +17,7 @@ import yaml
 
 from controlplane.identity.roles import Role
 from controlplane.local.programs import free_port
+from deploy.grafana.dashboards import DASHBOARDS
 from tests.support.api_client import token_for
 from tests.support.paths import ROOT
 from tests.support.waiting import until
@@ -35,6 +36,23 @@ def test_the_rules_pass_their_unit_tests(tmp_path: Path) -> None:
     for command in (["check", "rules", str(RULES)], ["test", "rules", str(tests)]):
         ran = subprocess.run(["promtool", *command], capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_the_queries_of_dashboards_are_promql(tmp_path: Path) -> None:
+    expressions = [
+        query.expr.replace("$__rate_interval", "5m")
+        for dashboard in DASHBOARDS
+        for panel in dashboard.panels
+        for query in panel.queries
+    ]
+    rules = [{"record": f"query:{number}", "expr": expr} for number, expr in enumerate(expressions)]
+    file = tmp_path / "queries.yml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
+    ran = subprocess.run(
+        ["promtool", "check", "rules", str(file)], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert f"{len(expressions)} rules found" in ran.stdout
 
 
 @contextmanager

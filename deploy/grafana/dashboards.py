@@ -1,0 +1,125 @@
+"""The dashboards: API, agents, dispatch, events out, pools and records. Pure."""
+
+from __future__ import annotations
+
+from deploy.grafana.panels import (
+    COUNT,
+    PER_CENT,
+    SECONDS,
+    Dashboard,
+    Panel,
+    Query,
+    figure,
+    quantiles,
+    rate,
+)
+
+_ERRORS = Panel(
+    "Share of errors",
+    PER_CENT,
+    (
+        Query(
+            'sum(rate(cp_http_requests_total{code_class="5xx"}[$__rate_interval]))'
+            " / sum(rate(cp_http_requests_total[$__rate_interval]))",
+            "5xx",
+        ),
+    ),
+    "The objective is 0.05 %.",
+)
+_VERSIONS = Panel(
+    "Versions",
+    COUNT,
+    (Query("count by (version) (cp_build_info)", "{{version}}"),),
+    "More than one: an upgrade.",
+)
+DASHBOARDS = (
+    Dashboard(
+        "controlplane-api",
+        "Controlplane: API",
+        (
+            rate("Requests", "cp_http_requests_total", "code_class"),
+            _ERRORS,
+            quantiles("Response time", "cp_http_request_duration_seconds"),
+            quantiles(
+                "Response time of effective reads",
+                "cp_http_request_duration_seconds",
+                where='{route=~".*overrides/effective.*"}',
+            ),
+            rate("Effective reads", "cp_effective_reads_total", "outcome"),
+            rate("Calls of Flyte's clients", "cp_flyte_calls_total", "code"),
+            quantiles("Time of Flyte's calls", "cp_flyte_call_duration_seconds", "transport"),
+            _VERSIONS,
+        ),
+    ),
+    Dashboard(
+        "controlplane-agents",
+        "Controlplane: agents",
+        (
+            figure("Agents", "cp_agents", by="state"),
+            rate("Heartbeats", "cp_heartbeats_total", "result"),
+            rate("Joins", "cp_agent_joins_total", "result"),
+            figure("Age of the last sweep", "cp_sweep_age_seconds", SECONDS, description="Alert above 30 s."),
+            figure("Fleet guards engaged", "cp_fleet_guard_engaged", by="environment"),
+            figure("Heartbeat interval", "cp_heartbeat_interval_seconds", SECONDS),
+            figure("Service providers", "cp_service_providers", by="state"),
+            figure("Agents that receive nothing by NATS", "cp_agents_without_consumer"),
+        ),
+    ),
+    Dashboard(
+        "controlplane-dispatch",
+        "Controlplane: dispatch",
+        (
+            figure("Unsent messages", "cp_outbox_unsent"),
+            figure(
+                "Age of the oldest message",
+                "cp_outbox_oldest_seconds",
+                SECONDS,
+                description="Alert above 60 s.",
+            ),
+            figure("Resources on their way", "cp_resources_unfinished", by="state"),
+            figure("Oldest resource", "cp_resource_oldest_seconds", SECONDS, by="state"),
+            rate("Messages from agents", "cp_dispatch_messages_total", "result"),
+            figure("Dead letters", "cp_dead_letters_open"),
+        ),
+    ),
+    Dashboard(
+        "controlplane-events-out",
+        "Controlplane: events out",
+        (
+            figure("Sinks", "cp_sinks", by="state"),
+            figure("Events that wait for sinks", "cp_deliveries_waiting", by="sink_kind"),
+            figure("Oldest event that waits", "cp_deliveries_oldest_seconds", SECONDS, by="sink_kind"),
+            rate("Deliveries", "cp_deliveries_total", "result"),
+            quantiles("Response time of receivers", "cp_delivery_duration_seconds", "sink_kind"),
+            figure("Events that are not queued yet", "cp_event_dispatch_lag_seconds", SECONDS),
+            figure("Alerts", "cp_alerts", by="severity"),
+            rate("Messages to people", "cp_notifications_total", "result"),
+        ),
+    ),
+    Dashboard(
+        "controlplane-pools",
+        "Controlplane: pools",
+        (
+            Panel(
+                "Share of the units in use",
+                PER_CENT,
+                (Query("max by (pool) (cp_pool_used) / (max by (pool) (cp_pool_capacity) > 0)", "{{pool}}"),),
+            ),
+            figure("Requests that wait", "cp_pool_waiting", by="pool"),
+            figure("Oldest request", "cp_pool_oldest_wait_seconds", SECONDS, by="pool"),
+            figure("Pools without a grant", "cp_pool_starved_seconds", SECONDS, by="pool"),
+            rate("Requests for units", "cp_pool_grants_total", "result"),
+            quantiles("Time in the queue", "cp_pool_wait_seconds"),
+            figure("Units that differ from leases", "cp_pool_drift"),
+        ),
+    ),
+    Dashboard(
+        "controlplane-records",
+        "Controlplane: records",
+        (
+            figure("Months of partitions ahead", "cp_log_partition_months_ahead", by="log"),
+            figure("Breaks of the audit chain", "cp_audit_chain_breaks"),
+            figure("Streams that differ", "cp_stream_differs", by="stream"),
+        ),
+    ),
+)
