@@ -58,6 +58,7 @@ SECTIONS = (
     Section("identity-providers", "Identity providers", "Access", "i"),
     Section("oauth-clients", "OAuth clients", "Access", "x"),
     Section("join-tokens", "Join tokens", "Access", "j"),
+    Section("status", "Status", "Help", "3"),
     Section("docs", "API reference", "Help", "p"),
 )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models.functions import Now
 
 from controlplane.errors import UnknownPool
 from controlplane.events import log
 from controlplane.pools.event_types import POOL_MENDED
 from controlplane.pools.leasing import ACTOR
-from controlplane.pools.metrics import DRIFT
+from controlplane.pools.models import PoolSweep
 from controlplane.pools.storage import lock_pool
 
 # Rows of scopes that nobody uses any more are deleted when there are so many.
@@ -25,11 +26,14 @@ def mend_drift() -> int:
     with connection.cursor() as cursor:
         cursor.execute(_DRIFT, {"pool": None})
         drifts = cursor.fetchall()
-    DRIFT.set(sum(units for _, units in drifts))
+    total = int(sum(units for _, units in drifts))
+    if total:
+        # A worker's own metrics are not scraped.
+        PoolSweep.objects.update_or_create(id=1, defaults={"drift": total, "drifted_at": Now()})
     for pool_id, _ in drifts:
         _mend(pool_id)
     _delete_unused()
-    return int(sum(units for _, units in drifts))
+    return total
 
 
 def _mend(pool_id: UUID) -> None:

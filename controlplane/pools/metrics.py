@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from django.db import connection
-from prometheus_client import Counter, Gauge, Histogram, Metric
+from prometheus_client import Counter, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -17,11 +17,6 @@ WAIT_SECONDS = Histogram(
     "cp_pool_wait_seconds",
     "How long requests waited for their units.",
     buckets=(0.1, 1, 10, 60, 300, 1800, 7200),
-)
-DRIFT = Gauge(
-    "cp_pool_drift",
-    "Units by which counts differed from leases in the last comparison.",
-    multiprocess_mode="livemax",
 )
 # Pools that have their own series; the others are added up.
 _MOST_POOLS = 200
@@ -68,10 +63,17 @@ class PoolCollector(Collector):
         with connection.cursor() as cursor:
             cursor.execute(_FIGURES)
             rows = cursor.fetchall()
+            cursor.execute(_DRIFT)
+            ((drift,),) = cursor.fetchall() or [(0,)]
         for pool, *figures in [*rows[:_MOST_POOLS], *_added_up(rows[_MOST_POOLS:])]:
             for family, figure in zip(families, figures, strict=True):
                 family.add_metric([pool], figure)
         yield from families
+        yield GaugeMetricFamily(
+            "cp_pool_drift",
+            "Units by which counts differed from leases within the last hour, before they were mended.",
+            value=drift,
+        )
 
 
 def _added_up(rows: Sequence[_Figures]) -> list[_Figures]:
@@ -92,4 +94,8 @@ SELECT pool.name, pool.capacity, coalesce(usage.used, 0), coalesce(usage.waiting
   LEFT JOIN pools_poolusage usage ON usage.pool_id = pool.id AND usage.project = '' AND usage.domain = ''
    AND usage.workflow = '' AND usage.launch_plan = ''
  ORDER BY coalesce(usage.waiting, 0) DESC, pool.name
+"""
+_DRIFT = """
+SELECT CASE WHEN drifted_at > statement_timestamp() - interval '1 hour' THEN drift ELSE 0 END
+  FROM pools_poolsweep WHERE id = 1
 """

@@ -221,11 +221,16 @@ class PoolUsage(_AtScope):
 
 
 class PoolSweep(models.Model):
-    """One row: when the last sweep of leases ran, and since when sweeps have run without a gap."""
+    """One row: when the last sweep of leases ran, and since when sweeps have run without a gap.
+
+    drift: units by which counts differed from leases when they last did.
+    """
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     last_sweep_at = models.DateTimeField(null=True)
     reachable_since = models.DateTimeField(null=True)
+    drift = models.BigIntegerField(db_default=0)
+    drifted_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.CheckConstraint(name="pool_sweep_is_one_row", condition=Q(id=1))]

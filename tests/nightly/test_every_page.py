@@ -106,6 +106,7 @@ def test_every_page_of_pools_hinders_nobody(look):
     address = f"/pools/{make_pools().name}"
     pages = {
         "pools": "/pools",
+        "status": "/status",
         "pool": address,
         "pool-edit": f"{address}/edit",
         "pool-limit": f"{address}/limit?project=ml",

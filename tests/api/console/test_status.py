@@ -1,0 +1,32 @@
+"""The page of the installation's state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models.functions import Now
+
+from controlplane import __version__
+from controlplane.identity.roles import Role
+from controlplane.pools.models import PoolSweep
+from controlplane.scopes import Scope
+from tests.support.api_client import logged_in
+
+
+def text_of(answer: Any) -> str:
+    return answer.content.decode()
+
+
+def test_the_page_names_what_is_wrong_and_what_to_do(db):
+    browser = logged_in("jane", Role.VIEWER)
+    before = text_of(browser.get("/status"))
+    assert f"Version {__version__}" in before
+    assert "docs/operations.md#cppooldrift" not in before
+    PoolSweep.objects.create(drift=3, drifted_at=Now())
+    after = text_of(browser.get("/status"))
+    for words in ("CpPoolDrift", "within days", "docs/operations.md#cppooldrift", "checks fail."):
+        assert words in after
+
+
+def test_only_global_viewers_see_it(db):
+    assert logged_in("vera", Role.VIEWER, Scope(project="ml")).get("/status").status_code == 403
