@@ -1,0 +1,31 @@
+"""The trace of a request, as its caller names it."""
+
+from __future__ import annotations
+
+import pytest
+
+from controlplane.observability.trace_context import trace_of
+
+TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+
+def test_a_valid_header_names_trace_and_span():
+    assert trace_of(f"00-{TRACE}-{SPAN}-01") == {"trace_id": TRACE, "span_id": SPAN}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        "",
+        f"00-{TRACE}-{SPAN}",
+        f"00-{TRACE.upper()}-{SPAN}-01",
+        f"00-{'0' * 32}-{SPAN}-01",
+        f"00-{TRACE}-{'0' * 16}-01",
+        f"ff-{TRACE}-{SPAN}-01",
+        f"00-{TRACE}-{SPAN}-01\nforged",
+        f"00-{TRACE}-{SPAN}-01-extra",
+    ],
+)
+def test_what_is_no_trace_reaches_no_log_line(header):
+    assert trace_of(header) == {}
