@@ -109,3 +109,12 @@ def test_cpctl_installs_no_version_of_anything_that_it_was_not_tested_with():
         assert one.specifier.contains(version(one.name))
         assert any(bound.operator == "<" for bound in one.specifier), one
         assert one.name == "pyyaml" or str(one) in {str(Requirement(dev)) for dev in ours}
+
+
+def test_cpctl_runs_in_the_environment_of_make_up():
+    """The guides run `.venv/bin/python -m cpctl` beside `make up`, before anybody installs the test tools."""
+    project = tomllib.loads((ROOT / "cpctl" / "pyproject.toml").read_text())["project"]
+    lock = (ROOT / "requirements" / "embedded.txt").read_text()
+
+    for name in (Requirement(needed).name for needed in project["dependencies"]):
+        assert f"\n{name}==" in lock, f"{name} is in no extra of `make up`: add it to `embedded`."
