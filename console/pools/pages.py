@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,11 +13,11 @@ from controlplane.database.clock import database_now
 from controlplane.database.scoped import within
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from controlplane.pools.leases import names_of, place_of, usage_by, visible_leases
+from controlplane.pools.leases import names_of, places_of, usage_by, visible_leases
 from controlplane.pools.models import Pool, PoolLimit, PoolUsage
 from controlplane.pools.pools import get_pool, usage_of, visible_pools
+from controlplane.pools.storage import read_ledger
 from controlplane.pools.terms import LeaseState
-from controlplane.scopes import Level
 
 _MOST_ROWS = 25
 
@@ -64,15 +63,16 @@ def pool(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     leases = visible_leases(caller, record)
     waiting = list(leases.filter(state=LeaseState.WAITING.value).order_by("requested_at")[:_MOST_ROWS])
     held = list(leases.filter(state=LeaseState.GRANTED.value).order_by("granted_at")[:_MOST_ROWS])
+    places = places_of(record, waiting)
     names = names_of(lease.holder_id for lease in (*waiting, *held))
     bar = _bar(record, usage_of([record]).get(record.id))
     context = {
         "pool": record,
         "state": state_of(record, bar),
         "bar": bar,
-        "usage": usage_by(caller, record, Level[record.fair_level.upper()])[:_MOST_ROWS],
+        "usage": usage_by(caller, record, record.terms.fair_level)[:_MOST_ROWS],
         "limits": _limits(caller, record),
-        "waiting": [(lease, place_of(record, lease), names.get(lease.holder_id)) for lease in waiting],
+        "waiting": [(lease, places.get(lease.id), names.get(lease.holder_id)) for lease in waiting],
         "held": [(lease, names.get(lease.holder_id)) for lease in held],
         "may_write": caller.verdict(Action.POOL_WRITE, owner=record.team_id).allowed,
         "now": database_now(),
@@ -100,11 +100,16 @@ def _bar(pool: Pool, usage: PoolUsage | None) -> Bar:
 def _limits(caller: Caller, pool: Pool) -> list[tuple[PoolLimit, Bar]]:
     """Return the limits that the caller may read, with what their scopes use."""
     scopes = caller.scopes_for(Action.POOL_READ, owner=pool.team_id)
-    limits = PoolLimit.objects.filter(within(scopes), pool=pool).order_by("id")[:_MOST_ROWS]
-    rows: list[tuple[PoolLimit, Any]] = []
-    for limit in limits:
-        usage = PoolUsage.objects.at(limit.scope).filter(pool=pool).first()
-        used, waiting = (usage.used, usage.waiting) if usage else (0, 0)
-        cap = limit.terms.cap
-        rows.append((limit, Bar(used, pool.capacity if cap is None else cap, waiting)))
-    return rows
+    limits = list(PoolLimit.objects.filter(within(scopes), pool=pool).order_by("id")[:_MOST_ROWS])
+    ledger = read_ledger(pool.id, {limit.scope for limit in limits})
+    return [
+        (
+            limit,
+            Bar(
+                ledger.used(limit.scope),
+                pool.capacity if limit.terms.cap is None else limit.terms.cap,
+                ledger.waiting(limit.scope),
+            ),
+        )
+        for limit in limits
+    ]

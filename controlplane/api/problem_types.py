@@ -67,7 +67,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "pool_exhausted": Explanation(
         "The pool has no free units for the request, or a limit of one of its scopes leaves no room.",
-        "Wait for as many seconds as Retry-After says, or send the request with `wait_seconds` to queue. "
+        "Wait as long as Retry-After says, or send the request with `wait_seconds` to queue. "
         "`limits` names what leaves no room; POST /api/v1/pools/{pool}:explain shows all limits.",
     ),
     "token_in_use": Explanation(

@@ -104,7 +104,7 @@ class _Batch:
     def _end(self, operation: Release) -> Released:
         lease_id = operation.lease_id or (self.by_key.get(operation.key) if operation.key else None)
         lease = self._lease(lease_id)
-        if lease is None or lease.state not in LIVE or operation.epoch not in (None, lease.epoch):
+        if lease is None or not self._may_end(lease, operation):
             return Released(None)
         is_held = lease.state is LeaseState.GRANTED
         state = operation.state if is_held else LeaseState.CANCELLED
@@ -114,6 +114,11 @@ class _Batch:
         self._store(ended, instead_of=lease)
         del self.by_key[lease.key]
         return Released(ended)
+
+    def _may_end(self, lease: Lease, operation: Release) -> bool:
+        is_over = lease.expires_at is not None and lease.expires_at <= self.state.now
+        is_meant = operation.epoch in (None, lease.epoch) and (is_over or not operation.if_expired)
+        return lease.state in LIVE and is_meant
 
     def _renew(self, operation: Renew) -> Result:
         lease = self._lease(operation.lease_id)
@@ -209,7 +214,7 @@ class _Batch:
         terms, ledger = self.state.terms, self.state.ledger
         if terms.grant_mode is GrantMode.FREE or not terms.queue_limit:
             return False
-        own = ledger.waiting(fair_scope(lease.scope, terms.fair_level))
+        own = ledger.waiting(fair_scope(terms, lease.scope))
         return ledger.waiting(Scope()) < terms.queue_limit or own < terms.queue_limit // _SHARE
 
     def _answer(self, operation: Operation, lease_id: UUID) -> Result:

@@ -15,12 +15,10 @@ from django.db.models.functions import Now
 
 from controlplane.errors import UnknownPool
 from controlplane.events import log
-from controlplane.pools.batch import run_batch
 from controlplane.pools.event_types import POOL_EXHAUSTED, POOL_LEASE_EXPIRED, POOL_RECOVERED
-from controlplane.pools.leasing import ACTOR, granted_event
+from controlplane.pools.leasing import ACTOR, run_operations
 from controlplane.pools.models import Pool, PoolSweep
-from controlplane.pools.operations import Release
-from controlplane.pools.storage import load, save
+from controlplane.pools.operations import Release, Released
 from controlplane.pools.terms import PATIENCE, Lease, LeaseState
 
 # A longer pause of the sweep may have been an outage of everything.
@@ -81,26 +79,12 @@ def _expire(pool_id: UUID, lease_ids: Collection[UUID]) -> int:
 
 @transaction.atomic
 def _expire_locked(pool_id: UUID, lease_ids: Collection[UUID]) -> int:
-    loaded = load(pool_id, [Release(lease_id) for lease_id in lease_ids])
-    overdue = [
-        loaded.state.leases[lease_id]
-        for lease_id in lease_ids
-        if lease_id in loaded.state.leases and _is_over(loaded.state.leases[lease_id], loaded.state.now)
-    ]
-    outcome = run_batch(loaded.state, [Release(lease.id, state=LeaseState.EXPIRED) for lease in overdue])
-    save(loaded, outcome)
-    log.append_each(
-        [
-            *_expired_events(loaded.pool, overdue),
-            *(granted_event(loaded.pool, lease) for lease in outcome.promoted),
-        ]
-    )
-    return len(overdue)
-
-
-def _is_over(lease: Lease, now: datetime) -> bool:
-    """False if it was renewed since the sweep looked."""
-    return lease.expires_at is not None and lease.expires_at <= now
+    """End those that were not renewed since the sweep looked; return how many."""
+    asked = [Release(lease_id, if_expired=True, state=LeaseState.EXPIRED) for lease_id in lease_ids]
+    results = run_operations(pool_id, asked)
+    ended = [result.lease for result in results if isinstance(result, Released) and result.lease]
+    log.append_each(_expired_events(Pool.objects.get(id=pool_id), ended))
+    return len(ended)
 
 
 def _expired_events(pool: Pool, leases: Iterable[Lease]) -> list[log.Entry]:
@@ -116,7 +100,7 @@ def _expired_events(pool: Pool, leases: Iterable[Lease]) -> list[log.Entry]:
             pool.team_id,
         )
         for lease in leases
-        if lease.state is LeaseState.GRANTED
+        if lease.state is LeaseState.EXPIRED
     ]
 
 

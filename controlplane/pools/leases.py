@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
 from controlplane.access.models import Principal
@@ -17,13 +17,13 @@ from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.pools.event_types import POOL_REVOKED
-from controlplane.pools.leasing import run_operations
-from controlplane.pools.ledger import Counts, Limits, Obstacle, find_obstacles
+from controlplane.pools.leasing import run, run_operations
+from controlplane.pools.ledger import Counts, Ledger, Limits, Obstacle, Reason, find_obstacles
 from controlplane.pools.models import Pool, PoolLease, PoolUsage
 from controlplane.pools.operations import Release, Released
 from controlplane.pools.pools import record
 from controlplane.pools.storage import fair_key, limits_of, read_ledger
-from controlplane.pools.terms import GrantMode, Lease, LeaseState, fair_scope
+from controlplane.pools.terms import GrantMode, Lease, LeaseState, competing_scope, lease_key
 from controlplane.scopes import Level, Scope
 
 _MOST_HOLDERS = 100
@@ -72,12 +72,30 @@ def revoke_lease(pool: Pool, lease: PoolLease, *, actor: Actor) -> PoolLease:
     return lease
 
 
-def obstacles_of(pool: Pool, lease: PoolLease) -> list[Obstacle]:
-    """Return what leaves no room for a waiting request now; empty if others are before it."""
+def release_token(caller: Caller, pool: Pool, scope: Scope, token: str, *, epoch: int | None = None) -> bool:
+    """Release the lease of a token, if it has one that the caller may end; return whether it had.
+
+    Raises PermissionDenied.
+    """
+    caller.require(Action.POOL_USE, scope, owner=pool.team_id)
+    key = lease_key(scope, token)
+    if not visible_leases(caller, pool, Action.POOL_USE).filter(key=key).exists():
+        return False
+    result = run(pool.id, Release(key=key, epoch=epoch))
+    return isinstance(result, Released) and result.lease is not None
+
+
+def obstacles_of(pool: Pool, scope: Scope, units: int) -> list[Obstacle]:
+    """Return what leaves no room for a request at the scope now."""
+    limits, ledger = _limits_and_ledger(pool, scope)
+    return find_obstacles(pool.terms, limits, ledger, scope, units)
+
+
+def _limits_and_ledger(pool: Pool, scope: Scope) -> tuple[Limits, Ledger]:
+    """Return the limits of a pool, and what the scopes use that decide about a request at the scope."""
     limits = limits_of(pool.id, pool.limits_version)
-    guaranteed = {rung for limit in limits.guaranteed() for rung in limit.scope.ladder()}
-    ledger = read_ledger(pool.id, {*lease.scope.ladder(), *guaranteed})
-    return find_obstacles(pool.terms, limits, ledger, lease.scope, lease.units)
+    guaranteed = {limit.scope for limit in limits.guaranteed()}
+    return limits, read_ledger(pool.id, {*scope.ladder(), *guaranteed})
 
 
 def names_of(principals: Iterable[UUID | None]) -> dict[UUID | None, str]:
@@ -94,38 +112,38 @@ class Place:
     estimate_seconds: int | None
 
 
-def place_of(pool: Pool, lease: PoolLease | Lease) -> Place:
-    """Return where the request stands among those of its scope; of the pool without fairness."""
-    ahead = Q(priority__gt=lease.priority) | Q(
-        Q(requested_at__lt=lease.requested_at) | Q(requested_at=lease.requested_at, id__lt=lease.id),
-        priority=lease.priority,
-    )
-    rows = PoolLease.objects.filter(
-        ahead, pool=pool, state=LeaseState.WAITING.value, fair_key=fair_key(pool.terms, lease.scope)
-    )
-    position = rows.count() + 1
-    return Place(position, _estimate(pool, lease.scope, position))
+def places_of(pool: Pool, leases: Iterable[PoolLease | Lease]) -> dict[UUID, Place]:
+    """Return where requests stand among those of their scope; of the pool without fairness. By id."""
+    scopes = {lease.id: lease.scope for lease in leases}
+    keys = list({fair_key(pool.terms, scope) for scope in scopes.values()})
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES, {"pool": pool.id, "keys": keys, "ids": list(scopes)})
+        positions = dict(cursor.fetchall())
+    shares = _shares(pool, scopes.values())
+    return {
+        lease_id: Place(
+            position, _estimate(pool, shares[competing_scope(pool.terms, scopes[lease_id])], position)
+        )
+        for lease_id, position in positions.items()
+    }
 
 
-def _estimate(pool: Pool, scope: Scope, position: int) -> int | None:
+def _estimate(pool: Pool, share: float, position: int) -> int | None:
     """Estimate the wait: the scope's share of the capacity is free once in the mean time of a lease."""
     if pool.mean_hold_seconds is None or not pool.capacity:
         return None
-    share = 1.0
-    if pool.grant_mode == GrantMode.FAIR:
-        limits = limits_of(pool.id, pool.limits_version)
-        weights = {
-            group: limits.weight(group)
-            for group in {*competing_scopes(pool), fair_scope(scope, pool.terms.fair_level)}
-        }
-        share = limits.weight(fair_scope(scope, pool.terms.fair_level)) / sum(weights.values())
     return ceil(pool.mean_hold_seconds * position / max(pool.capacity * share, 0.001))
 
 
-def competing_scopes(pool: Pool) -> list[Scope]:
-    """Return the scopes at the pool's level that use units or wait for some."""
-    rows = PoolUsage.objects.at_level(Level[pool.fair_level.upper()]).filter(pool=pool)
-    return [row.scope for row in rows.exclude(used=0, waiting=0)]
+def _shares(pool: Pool, scopes: Iterable[Scope]) -> dict[Scope, float]:
+    """Return the share of the units of each scope that competes, by the weights of all that do now."""
+    terms, limits = pool.terms, limits_of(pool.id, pool.limits_version)
+    groups = {competing_scope(terms, scope) for scope in scopes}
+    if terms.grant_mode is GrantMode.FAIR:
+        rows = PoolUsage.objects.at_level(terms.fair_level).filter(pool=pool).exclude(used=0, waiting=0)
+        groups |= {row.scope for row in rows}
+    weights = {group: limits.weight(group) for group in groups}
+    return {group: weight / sum(weights.values()) for group, weight in weights.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +179,13 @@ class PoolExplanation:
 
 def explain(caller: Caller, pool: Pool, scope: Scope, units: int) -> PoolExplanation:
     """Explain which limits apply to a request at the scope, and who uses the units."""
-    limits = limits_of(pool.id, pool.limits_version)
-    guaranteed = {rung for limit in limits.guaranteed() for rung in limit.scope.ladder()}
-    ledger = read_ledger(pool.id, {*scope.ladder(), *guaranteed})
+    limits, ledger = _limits_and_ledger(pool, scope)
     obstacles = find_obstacles(pool.terms, limits, ledger, scope, units)
-    caps = {obstacle.scope: obstacle for obstacle in obstacles if obstacle.reason == "cap"}
+    caps = {obstacle.scope: obstacle for obstacle in obstacles if obstacle.reason is Reason.CAP}
     ladder = [
         _rung(limits, ledger.counts.get(rung, Counts()), rung, caps.get(rung)) for rung in scope.ladder()
     ]
-    general = [obstacle for obstacle in obstacles if obstacle.reason != "cap"]
+    general = [obstacle for obstacle in obstacles if obstacle.reason is not Reason.CAP]
     return PoolExplanation(ladder, general, _holders(caller, pool))
 
 
@@ -182,7 +198,7 @@ def _rung(limits: Limits, counts: Counts, scope: Scope, obstacle: Obstacle | Non
 def _holders(caller: Caller, pool: Pool) -> list[tuple[Scope, Counts]]:
     return [
         (row.scope, Counts(row.used, row.waiting))
-        for row in usage_by(caller, pool, Level[pool.fair_level.upper()])[:_MOST_HOLDERS]
+        for row in usage_by(caller, pool, pool.terms.fair_level)[:_MOST_HOLDERS]
     ]
 
 
@@ -191,3 +207,12 @@ def usage_by(caller: Caller, pool: Pool, level: Level) -> QuerySet[PoolUsage, Po
     scopes = caller.scopes_for(Action.POOL_READ, owner=pool.team_id)
     rows = PoolUsage.objects.at_level(level).filter(within(scopes), pool=pool)
     return rows.exclude(used=0, waiting=0).order_by("-used", "-waiting", "id")
+
+
+_PLACES = """
+SELECT id, position FROM (
+    SELECT id, row_number() OVER (PARTITION BY fair_key ORDER BY priority DESC, requested_at, id) AS position
+      FROM pools_poollease
+     WHERE pool_id = %(pool)s AND state = 'waiting' AND fair_key = ANY(%(keys)s::uuid[])) AS queue
+ WHERE id = ANY(%(ids)s::uuid[])
+"""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from controlplane.events import log
 from controlplane.identity.actors import system
@@ -17,8 +17,7 @@ from controlplane.pools.gathering import Gathering
 from controlplane.pools.models import Pool
 from controlplane.pools.operations import Operation, Result
 from controlplane.pools.storage import FIRST_OF_QUEUE, load, save
-from controlplane.pools.terms import GrantMode, Lease, fair_scope
-from controlplane.scopes import Scope
+from controlplane.pools.terms import Lease, competing_scope
 
 ACTOR = system("pools").name
 
@@ -34,21 +33,18 @@ def run_operations(pool_id: UUID, operations: Sequence[Operation]) -> list[Resul
         outcome = run_batch(loaded.state, operations)
     save(loaded, outcome)
     if outcome.promoted:
-        log.append_each([granted_event(loaded.pool, lease) for lease in outcome.promoted])
-    metrics.count(outcome, operations)
+        log.append_each([_granted_event(loaded.pool, lease) for lease in outcome.promoted])
+    transaction.on_commit(lambda: metrics.count(outcome, operations))
     return outcome.results
 
 
 def _hides_requests(state: PoolState, outcome: Outcome) -> bool:
     """True if a scope of which no request can be granted has more of them than were read."""
-    is_fair = state.terms.grant_mode is GrantMode.FAIR
-    numbers = Counter(
-        fair_scope(lease.scope, state.terms.fair_level) if is_fair else Scope() for lease in state.queue
-    )
+    numbers = Counter(competing_scope(state.terms, lease.scope) for lease in state.queue)
     return any(numbers[scope] >= FIRST_OF_QUEUE for scope in outcome.skipped)
 
 
-def granted_event(pool: Pool, lease: Lease) -> log.Entry:
+def _granted_event(pool: Pool, lease: Lease) -> log.Entry:
     data = {
         "pool": pool.name,
         "lease": str(lease.id),
@@ -67,4 +63,7 @@ def run(pool_id: UUID, operation: Operation) -> Result:
 
     Raises UnknownPool.
     """
+    if connection.in_atomic_block:
+        # The caller may still roll back, which must not take the answers of other threads with it.
+        return run_operations(pool_id, [operation])[0]
     return _gathering.run(pool_id, operation)

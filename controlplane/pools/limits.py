@@ -18,7 +18,7 @@ from controlplane.pools.models import Pool, PoolLimit
 from controlplane.pools.pools import record
 from controlplane.pools.storage import lock_pool
 from controlplane.preconditions import Precondition, check
-from controlplane.scopes import Level, Scope
+from controlplane.scopes import Scope
 
 _MOST_OF_A_POOL = 5_000
 
@@ -78,20 +78,19 @@ def set_override_caps(pool_id: UUID, caps: Mapping[Scope, int | None], *, actor:
     """
     pool = lock_pool(pool_id)
     for scope, cap in caps.items():
-        limit = PoolLimit.objects.at(scope).filter(pool=pool).first() or PoolLimit(
-            pool=pool, **scope.segments
-        )
-        before = limit_state(limit) if limit.id else None
+        existing = PoolLimit.objects.at(scope).filter(pool=pool).first()
+        limit = existing or PoolLimit(pool=pool, **scope.segments)
+        before = limit_state(existing) if existing else None
         limit.override_cap = cap
-        if not _is_empty(limit):
+        is_left = not _is_empty(limit)
+        after = limit_state(limit) if is_left else None
+        if is_left:
             limit.save()
-        elif limit.id:
-            limit.delete()
-        record(POOL_LIMIT_CHANGED, pool, actor, before=before, after=limit_state(limit), scope=scope)
-    pool.version += 1
-    pool.limits_version = uuid7()
-    pool.save(update_fields=["version", "limits_version"])
-    run_operations(pool.id, [])
+        elif existing:
+            existing.delete()
+        record(POOL_LIMIT_CHANGED, pool, actor, before=before, after=after, scope=scope)
+    # The version stays: an override of a project must not refuse what operators write meanwhile.
+    _apply(pool)
 
 
 def _is_empty(limit: PoolLimit) -> bool:
@@ -112,16 +111,21 @@ def _finish(
     pool: Pool, scope: Scope, actor: Actor, before: dict[str, Any] | None, after: dict[str, Any] | None
 ) -> None:
     pool.version += 1
+    record(POOL_LIMIT_CHANGED, pool, actor, before=before, after=after, scope=scope)
+    _apply(pool)
+
+
+def _apply(pool: Pool) -> None:
+    """Have all processes read the limits again, and serve the queue."""
     pool.limits_version = uuid7()
     pool.save(update_fields=["version", "limits_version"])
-    record(POOL_LIMIT_CHANGED, pool, actor, before=before, after=after, scope=scope)
     run_operations(pool.id, [])
 
 
 def _check(pool: Pool, limit: PoolLimit) -> None:
     if not limit.guaranteed:
         return
-    level = Level[pool.fair_level.upper()]
+    level = pool.terms.fair_level
     if limit.scope.level is not level:
         message = f"Units are guaranteed at the level {pool.fair_level}, at which the pool is fair."
         raise InvalidRequest(message, errors=[FieldError("/guaranteed", "wrong_level", message)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -125,7 +125,7 @@ class PoolLimit(_AtScope):
     guaranteed = models.IntegerField(default=0)
     weight = models.IntegerField(null=True)
 
-    objects: ClassVar[ScopedQuerySet[PoolLimit]] = ScopedQuerySet.as_manager()  # type: ignore[assignment]
+    objects = ScopedQuerySet["PoolLimit"].as_manager()
 
     class Meta:
         constraints = [
@@ -168,7 +168,7 @@ class PoolLease(_AtScope):
     expires_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
 
-    objects: ClassVar[ScopedQuerySet[PoolLease]] = ScopedQuerySet.as_manager()  # type: ignore[assignment]
+    objects = ScopedQuerySet["PoolLease"].as_manager()
 
     class Meta:
         constraints = [
@@ -207,7 +207,7 @@ class PoolUsage(_AtScope):
     turn = models.FloatField(db_default=0.0)
     waiting = models.IntegerField(default=0)
 
-    objects: ClassVar[ScopedQuerySet[PoolUsage]] = ScopedQuerySet.as_manager()  # type: ignore[assignment]
+    objects = ScopedQuerySet["PoolUsage"].as_manager()
 
     class Meta:
         constraints = [

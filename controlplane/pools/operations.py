@@ -54,12 +54,13 @@ class Renew:
 class Release:
     """The end of a lease, by its id or its key, or of a request in the queue.
 
-    epoch: only if it is the lease's. state: how it ends.
+    epoch: only if it is the lease's. if_expired: only if its time is over. state: how it ends.
     """
 
     lease_id: UUID | None = None
     key: UUID | None = None
     epoch: int | None = None
+    if_expired: bool = False
     state: LeaseState = LeaseState.RELEASED
 
 

@@ -24,7 +24,7 @@ from controlplane.pools.models import Pool, PoolLease, PoolUsage
 from controlplane.pools.storage import fair_key, limits_of, lock_pool
 from controlplane.pools.terms import LIVE, NAME, RESERVED_ENDINGS, LeaseState
 from controlplane.preconditions import Precondition, check
-from controlplane.scopes import Level, Scope
+from controlplane.scopes import Scope
 
 _MOST_POOLS = 2_000
 
@@ -190,7 +190,7 @@ def _check_guarantees(pool: Pool) -> None:
     if total > pool.capacity:
         message = f"The limits of the pool guarantee {total} units, which is more than {pool.capacity}."
         raise InvalidRequest(message, errors=[FieldError("/capacity", "below_guarantees", message)])
-    level = Level[pool.fair_level.upper()]
+    level = pool.terms.fair_level
     if any(limit.scope.level is not level for limit in guaranteed):
         message = "Limits with guaranteed units are at another level. Remove these first."
         raise InvalidRequest(message, errors=[FieldError("/fair_level", "has_guarantees", message)])

@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from controlplane.pools.ledger import OF_THE_POOL, Ledger, Limits, Reason, find_obstacles
-from controlplane.pools.terms import GrantMode, Lease, LeaseState, PoolTerms, fair_scope
+from controlplane.pools.terms import GrantMode, Lease, LeaseState, PoolTerms, competing_scope
 from controlplane.scopes import Scope
 
 # For so long, smaller requests overtake one that is too large for the free units.
@@ -134,14 +134,13 @@ def _queues(terms: PoolTerms, candidates: Iterable[Lease]) -> dict[Scope, list[L
     """Return the candidates by the scope that competes; the next one is the last of its list."""
     queues: dict[Scope, list[Lease]] = defaultdict(list)
     for lease in candidates:
-        is_fair = terms.grant_mode is GrantMode.FAIR
-        queues[fair_scope(lease.scope, terms.fair_level) if is_fair else Scope()].append(lease)
+        queues[competing_scope(terms, lease.scope)].append(lease)
     for queue in queues.values():
-        queue.sort(key=lambda lease: within_group(terms, lease), reverse=True)
+        queue.sort(key=lambda lease: _within_group(terms, lease), reverse=True)
     return queues
 
 
-def within_group(terms: PoolTerms, lease: Lease) -> tuple[Any, ...]:
+def _within_group(terms: PoolTerms, lease: Lease) -> tuple[Any, ...]:
     """Return the order of requests that compete for the share of one scope."""
     priority = -lease.priority if terms.grant_mode is GrantMode.FAIR else 0
     return (priority, lease.requested_at, lease.id)
@@ -150,7 +149,7 @@ def within_group(terms: PoolTerms, lease: Lease) -> tuple[Any, ...]:
 def _rank(pool: _Pool, group: Scope, lease: Lease) -> tuple[Any, ...]:
     """Return the order of the scopes, each with its next request."""
     if pool.terms.grant_mode is not GrantMode.FAIR:
-        return within_group(pool.terms, lease)
+        return _within_group(pool.terms, lease)
     is_owed = pool.limits.unmet(group, pool.ledger) > 0
     share = pool.ledger.used(group) / pool.limits.weight(group)
-    return (not is_owed, share, pool.ledger.turn(group), *within_group(pool.terms, lease))
+    return (not is_owed, share, pool.ledger.turn(group), *_within_group(pool.terms, lease))

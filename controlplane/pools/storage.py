@@ -19,7 +19,15 @@ from controlplane.pools.ledger import Counts, Ledger, Limits
 from controlplane.pools.models import Pool, PoolLimit
 from controlplane.pools.operations import Acquire, Operation, Release
 from controlplane.pools.queue_order import Head
-from controlplane.pools.terms import Door, GrantMode, Lease, LeaseState, PoolTerms, fair_scope, lease_key
+from controlplane.pools.terms import (
+    Door,
+    GrantMode,
+    Lease,
+    LeaseState,
+    PoolTerms,
+    competing_scope,
+    lease_key,
+)
 from controlplane.scopes import Scope
 
 _LEASE_COLUMNS = (
@@ -46,7 +54,8 @@ def lock_pool(pool_id: UUID) -> Pool:
         row = cursor.fetchone()
     if row is None:
         raise UnknownPool("The pool was deleted meanwhile.")
-    return Pool.from_db("default", _POOL_FIELDS, [_plain(value) for value in row])
+    labels = _POOL_FIELDS.index("labels")
+    return Pool.from_db("default", _POOL_FIELDS, [*row[:labels], json.loads(row[labels]), *row[labels + 1 :]])
 
 
 def load(pool_id: UUID, operations: Sequence[Operation], *, depth: int = FIRST_OF_QUEUE) -> Loaded:
@@ -131,9 +140,8 @@ def _usage_rows(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def fair_key(terms: PoolTerms, scope: Scope) -> UUID:
-    """Return the key of the scope that competes for units; one for all without fairness."""
-    is_fair = terms.grant_mode is GrantMode.FAIR
-    return lease_key(fair_scope(scope, terms.fair_level) if is_fair else Scope(), "")
+    """Return the key of the scope that competes for units."""
+    return lease_key(competing_scope(terms, scope), "")
 
 
 def lease_from(row: Sequence[Any]) -> Lease:
@@ -155,7 +163,7 @@ def lease_from(row: Sequence[Any]) -> Lease:
         lease_seconds,
         holder_id,
         Door(door),
-        json.loads(attributes) if isinstance(attributes, str) else attributes,
+        json.loads(attributes),
     )
 
 
@@ -217,11 +225,6 @@ def _lease_row(lease: Lease, terms: PoolTerms) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
-    """Return a value of a raw row as the model has it: labels are JSON."""
-    return json.loads(value) if isinstance(value, str) and value[:1] == "{" else value
-
-
 _POOL_FIELDS = [field.attname for field in Pool._meta.concrete_fields]
 _LOCK_POOL = f"""
 SELECT {", ".join(str(field.column) for field in Pool._meta.concrete_fields)} FROM pools_pool
@@ -252,6 +255,8 @@ WITH RECURSIVE competing AS (
 SELECT waiting.* FROM competing CROSS JOIN LATERAL (
     SELECT {_LEASE_COLUMNS} FROM pools_poollease
      WHERE pool_id = %(pool)s AND state = 'waiting' AND fair_key = competing.fair_key
+       -- A request that nobody repeats gets nothing, also before the sweep has seen it.
+       AND expires_at > statement_timestamp()
      ORDER BY priority DESC, requested_at, id LIMIT %(depth)s
 ) waiting
 """  # noqa: S608  (column names of our own)

@@ -119,9 +119,14 @@ def lease_key(scope: Scope, token: str) -> UUID:
     return UUID(bytes=hashlib.sha256(text.encode()).digest()[:16])
 
 
-def fair_scope(scope: Scope, level: Level) -> Scope:
-    """Return the scope that competes for units: at the pool's level, or the scope itself if it is wider."""
-    return next((rung for rung in scope.ladder() if rung.level is level), scope)
+def fair_scope(terms: PoolTerms, scope: Scope) -> Scope:
+    """Return the rung of the scope at the pool's fair level, or the scope itself if it is wider."""
+    return next((rung for rung in scope.ladder() if rung.level is terms.fair_level), scope)
+
+
+def competing_scope(terms: PoolTerms, scope: Scope) -> Scope:
+    """Return the scope that competes for units; one for all requests without fairness."""
+    return fair_scope(terms, scope) if terms.grant_mode is GrantMode.FAIR else Scope()
 
 
 def lease_end(terms: PoolTerms, seconds: int, granted_at: datetime, now: datetime) -> datetime | None:

@@ -76,7 +76,7 @@ def acquire(
     lease_seconds: Annotated[
         int | None, typer.Option(min=0, help="For how long, unless renewed. Default: the pool's.")
     ] = None,
-    wait: Annotated[int, typer.Option(min=0, help="Queue for so many seconds.")] = 0,
+    wait: Annotated[int, typer.Option(min=0, help="How long to wait in the queue, in seconds.")] = 0,
     priority: Annotated[int, typer.Option(min=0, max=100, help="Within the queue of the scope.")] = 0,
     dry_run: options.DryRun = False,
     output: options.Output = Format.YAML,

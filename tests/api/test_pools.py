@@ -182,6 +182,35 @@ def test_a_dry_run_leases_and_releases_nothing(api):
     assert api.get("pools/snowflake").json()["used"] == 1
 
 
+def test_a_dry_run_renews_and_releases_by_token_nothing(api):
+    create(api)
+    lease = acquire(api, "first").json()
+    path = f"pools/snowflake/leases/{lease['id']}"
+    dry = api.post(f"{path}:renew?dry_run=true", {"epoch": 1, "lease_seconds": 900})
+    assert (dry.status_code, dry["Dry-Run"]) == (200, "true")
+    assert api.get(path).json()["expires_at"] == lease["expires_at"]
+    dry = api.post("pools/snowflake/leases:release?dry_run=true", {"token": "first", "scope": ML})
+    assert (dry.status_code, dry["Dry-Run"]) == (204, "true")
+    assert api.get(path).json()["state"] == "granted"
+
+
+def test_texts_that_look_like_json_are_texts(api):
+    create(api, title="{not JSON", unit='{"a": 1}', labels={"a": "{b"})
+    assert acquire(api, "first").status_code == 201
+    pool = api.get("pools/snowflake").json()
+    assert (pool["title"], pool["unit"], pool["labels"]) == ("{not JSON", '{"a": 1}', {"a": "{b"})
+
+
+def test_places_are_counted_within_each_project(api):
+    create(api, capacity=0)
+    for token in ("a", "b"):
+        acquire(api, token, queue=True)
+    other = api.post("pools/snowflake/leases", {"token": "a", "scope": {"project": "data"}, "queue": True})
+    assert other.json()["position"] == 1
+    assert acquire(api, "c", queue=True, priority=5).json()["position"] == 1
+    assert acquire(api, "b", queue=True).json()["position"] == 3
+
+
 def test_a_batch_has_a_result_for_each_operation(api):
     create(api, capacity=2)
     first = acquire(api, "first").json()
@@ -327,7 +356,10 @@ def test_leases_are_listed_by_state_and_scope_and_age(api):
     create(api, capacity=5)
     first, second = acquire(api, "a").json(), acquire(api, "b").json()
     api.delete(f"pools/snowflake/leases/{first['id']}")
-    ids = lambda query: [lease["id"] for lease in api.get(f"pools/snowflake/leases{query}").json()["items"]]  # noqa: E731
+
+    def ids(query: str) -> list[str]:
+        return [lease["id"] for lease in api.get(f"pools/snowflake/leases{query}").json()["items"]]
+
     assert ids("") == [second["id"], first["id"]]
     assert ids("?order=oldest") == [first["id"], second["id"]]
     assert ids("?state=granted") == [second["id"]]

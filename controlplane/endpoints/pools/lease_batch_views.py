@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +15,7 @@ from controlplane.api.fields import parse_body
 from controlplane.endpoints.pools import examples
 from controlplane.endpoints.pools import lease_schemas as schemas
 from controlplane.endpoints.pools.lease_results import problem_of
-from controlplane.endpoints.pools.lease_views import UNLIMITED, acquire_from
+from controlplane.endpoints.pools.lease_views import UNLIMITED, acquire_from, marked, trial
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.pools import leases, leasing
@@ -57,16 +56,18 @@ class LeaseBatchView(Endpoint):
             .values_list("id", flat=True)
         )
         operations = [_operation(item, row, caller, own) for item in items]
-        with transaction.atomic():
-            accepted = [operation for operation in operations if not isinstance(operation, Exception)]
-            results = iter(leasing.run_operations(row.id, accepted))
-            transaction.set_rollback(dry_run)
-        names = leases.names_of([caller.principal_id])
+        accepted = [operation for operation in operations if not isinstance(operation, Exception)]
+        with trial(dry_run=dry_run):
+            results = leasing.run_operations(row.id, accepted)
+        names = leases.names_of(
+            result.lease.holder_id for result in results if isinstance(result, Granted | Queued)
+        )
+        answers = iter(results)
         shown = [
-            problem_of(operation) if isinstance(operation, Exception) else _item(row, next(results), names)
+            problem_of(operation) if isinstance(operation, Exception) else _item(row, next(answers), names)
             for operation in operations
         ]
-        return Response({"results": shown})
+        return marked(Response({"results": shown}), dry_run=dry_run)
 
 
 def _operation(

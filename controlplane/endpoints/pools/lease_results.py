@@ -42,7 +42,7 @@ def answer(pool: Pool, result: Result, caller: Caller, *, is_new: bool = False) 
     if isinstance(result, Granted):
         status = 201 if result.is_new or is_new else 200
         return Response({**content, **schemas.show_place(None), "limited_by": []}, status=status)
-    content |= schemas.show_place(leases.place_of(pool, lease))
+    content |= schemas.show_place(leases.places_of(pool, [lease]).get(lease.id))
     return Response(
         {**content, "limited_by": [show_obstacle(obstacle) for obstacle in result.obstacles]},
         status=202,

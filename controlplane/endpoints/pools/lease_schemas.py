@@ -54,7 +54,7 @@ class LeaseWrite(LeaseRequest):
         default=0,
         min_value=0,
         max_value=MAX_WAIT_SECONDS,
-        help_text="Queue if there are no units, and delay the response until there are, for so long.",
+        help_text="How long to wait in the queue, in seconds. The response comes once units are granted.",
     )
     queue = Flag(
         required=False,
@@ -69,7 +69,7 @@ class LeaseGetQuery(Query):
         default=0,
         min_value=0,
         max_value=MAX_WAIT_SECONDS,
-        help_text="Delay the response for so many seconds, until a request that waits gets its units.",
+        help_text="How long to wait for a queued request to be granted, in seconds.",
     )
 
 

@@ -6,6 +6,8 @@ safe, and requests that arrive at once share a transaction.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -32,9 +34,9 @@ from controlplane.identity.roles import Action
 from controlplane.pools import leases, leasing
 from controlplane.pools.long_poll import watch_lease
 from controlplane.pools.models import Pool
-from controlplane.pools.operations import Acquire, Operation, Queued, Release, Renew, Result
+from controlplane.pools.operations import Acquire, Queued, Release, Renew
 from controlplane.pools.pools import get_pool
-from controlplane.pools.terms import PATIENCE, LeaseState, lease_key
+from controlplane.pools.terms import PATIENCE, LeaseState
 from controlplane.scopes import Scope
 
 _TAGS = ["pools"]
@@ -69,13 +71,22 @@ def acquire_from(body: dict[str, Any], pool: Pool, caller: Caller) -> Acquire:
     )
 
 
-def _run(pool: Pool, operation: Operation, *, dry_run: bool) -> Result:
+def marked(response: Response, *, dry_run: bool) -> Response:
+    """Return the response, with the header of a dry run if it was one."""
+    if dry_run:
+        response["Dry-Run"] = "true"
+    return response
+
+
+@contextmanager
+def trial(*, dry_run: bool) -> Iterator[None]:
+    """Undo what the block does if the request is a dry run."""
     if not dry_run:
-        return leasing.run(pool.id, operation)
+        yield
+        return
     with transaction.atomic():
-        (result,) = leasing.run_operations(pool.id, [operation])
+        yield
         transaction.set_rollback(True)
-    return result
 
 
 class LeaseCollection(Endpoint):
@@ -124,15 +135,13 @@ class LeaseCollection(Endpoint):
         dry_run = MutationQuery.parse(request)["dry_run"]
         body, caller = parse_body(schemas.LeaseWrite, request), caller_of(request)
         row = get_pool(caller, pool, Action.POOL_USE)
-        result = _run(row, acquire_from(body, row, caller), dry_run=dry_run)
+        with trial(dry_run=dry_run):
+            result = leasing.run(row.id, acquire_from(body, row, caller))
         # The event streams repeat the request when its wait ends.
         is_repeated = "Last-Event-ID" in request.headers
         if isinstance(result, Queued) and body["wait_seconds"] and not (dry_run or is_repeated):
             return self._wait(request, row, result, body["wait_seconds"])
-        response = answer(row, result, caller, is_new=is_repeated)
-        if dry_run:
-            response["Dry-Run"] = "true"
-        return response
+        return marked(answer(row, result, caller, is_new=is_repeated), dry_run=dry_run)
 
     def _wait(self, request: Request, pool: Pool, queued: Queued, seconds: int) -> Response:
         """Have the event streams repeat the request once the lease is granted."""
@@ -169,8 +178,8 @@ class LeaseItem(Endpoint):
         lease = leases.get_lease(caller, row, lease_id)
         waits = lease.state == LeaseState.WAITING
         content = schemas.show_lease(lease, row.name, leases.names_of([lease.holder_id]))
-        obstacles = leases.obstacles_of(row, lease) if waits else []
-        content |= schemas.show_place(leases.place_of(row, lease) if waits else None)
+        obstacles = leases.obstacles_of(row, lease.scope, lease.units) if waits else []
+        content |= schemas.show_place(leases.places_of(row, [lease]).get(lease.id) if waits else None)
         response = Response({**content, "limited_by": [show_obstacle(obstacle) for obstacle in obstacles]})
         if waits and query["wait"]:
             watch = watch_lease(lease.id, caller, after=last_event, seconds=query["wait"])
@@ -189,8 +198,9 @@ class LeaseItem(Endpoint):
         query, caller = schemas.LeaseReleaseQuery.parse(request), caller_of(request)
         row = get_pool(caller, pool, Action.POOL_USE)
         if leases.visible_leases(caller, row, Action.POOL_USE).filter(id=lease_id).exists():
-            _run(row, Release(lease_id, epoch=query.get("epoch")), dry_run=query["dry_run"])
-        return Response(status=204, headers={"Dry-Run": "true"} if query["dry_run"] else None)
+            with trial(dry_run=query["dry_run"]):
+                leasing.run(row.id, Release(lease_id, epoch=query.get("epoch")))
+        return marked(Response(status=204), dry_run=query["dry_run"])
 
 
 class LeaseRenewalView(Endpoint):
@@ -214,8 +224,9 @@ class LeaseRenewalView(Endpoint):
         row = get_pool(caller, pool, Action.POOL_USE)
         if not leases.visible_leases(caller, row, Action.POOL_USE).filter(id=lease_id).exists():
             raise errors.LeaseLost(f"There is no lease {lease_id}: it ended, or was never yours.")
-        renewal = Renew(lease_id, body["epoch"], body.get("lease_seconds"))
-        return answer(row, _run(row, renewal, dry_run=dry_run), caller)
+        with trial(dry_run=dry_run):
+            result = leasing.run(row.id, Renew(lease_id, body["epoch"], body.get("lease_seconds")))
+        return marked(answer(row, result, caller), dry_run=dry_run)
 
 
 class LeaseReleaseView(Endpoint):
@@ -236,12 +247,10 @@ class LeaseReleaseView(Endpoint):
     def post(self, request: Request, pool: str) -> Response:
         dry_run = MutationQuery.parse(request)["dry_run"]
         body, caller = parse_body(schemas.LeaseReleaseWrite, request), caller_of(request)
-        row, scope = get_pool(caller, pool, Action.POOL_USE), scope_in(body)
-        caller.require(Action.POOL_USE, scope, owner=row.team_id)
-        key = lease_key(scope, body["token"])
-        if leases.visible_leases(caller, row, Action.POOL_USE).filter(key=key).exists():
-            _run(row, Release(key=key, epoch=body.get("epoch")), dry_run=dry_run)
-        return Response(status=204)
+        row = get_pool(caller, pool, Action.POOL_USE)
+        with trial(dry_run=dry_run):
+            leases.release_token(caller, row, scope_in(body), body["token"], epoch=body.get("epoch"))
+        return marked(Response(status=204), dry_run=dry_run)
 
 
 class LeaseRevocation(Endpoint):

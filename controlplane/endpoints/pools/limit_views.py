@@ -16,9 +16,9 @@ from controlplane.database.scoped import within
 from controlplane.endpoints.pools import examples, schemas
 from controlplane.identity.roles import Action
 from controlplane.pools.limits import LimitSpec, delete_limit, put_limit
-from controlplane.pools.models import Pool, PoolLimit, PoolUsage
+from controlplane.pools.models import PoolLimit
 from controlplane.pools.pools import get_pool
-from controlplane.scopes import Scope
+from controlplane.pools.storage import read_ledger
 
 _TAGS = ["pools"]
 
@@ -47,8 +47,8 @@ class LimitCollection(Endpoint):
         scopes = caller.scopes_for(Action.POOL_READ, owner=row.team_id)
         rows = PoolLimit.objects.filter(within(scopes), pool=row)
         page = paginate(request, rows, order=("id",), query=query)
-        usage = {limit.id: _usage(row, limit.scope) for limit in page.items}
-        response = page_response(request, page, lambda limit: schemas.show_limit(limit, usage[limit.id]))
+        ledger = read_ledger(row.id, {limit.scope for limit in page.items})
+        response = page_response(request, page, lambda limit: schemas.show_limit(limit, ledger))
         response["ETag"] = version_etag(row.version)
         return response
 
@@ -75,7 +75,7 @@ class LimitCollection(Endpoint):
             precondition=parse_precondition(request),
             actor=actor_of(request, query["change_message"]),
         )
-        content = schemas.show_limit(limit, _usage(row, limit.scope))
+        content = schemas.show_limit(limit, read_ledger(row.id, [limit.scope]))
         return Response(content, headers={"ETag": version_etag(row.version)})
 
     @extend_schema(
@@ -96,7 +96,3 @@ class LimitCollection(Endpoint):
             actor=actor_of(request, query["change_message"]),
         )
         return Response(status=204, headers={"ETag": version_etag(row.version)})
-
-
-def _usage(pool: Pool, scope: Scope) -> PoolUsage | None:
-    return PoolUsage.objects.at(scope).filter(pool=pool).first()

@@ -11,7 +11,7 @@ from controlplane.api.fields import Flag, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeQuery, ScopeRead, ScopeWrite, show_scope
 from controlplane.pools.leases import PoolExplanation, Rung
-from controlplane.pools.ledger import Obstacle, Reason
+from controlplane.pools.ledger import Ledger, Obstacle, Reason
 from controlplane.pools.models import Pool, PoolLimit, PoolUsage
 from controlplane.pools.pools import FIELDS, PoolSpec
 from controlplane.pools.terms import GrantMode
@@ -231,8 +231,8 @@ def show_pool(pool: Pool, usage: PoolUsage | None) -> dict[str, Any]:
     }
 
 
-def show_limit(limit: PoolLimit, usage: PoolUsage | None) -> dict[str, Any]:
-    used, waiting = (usage.used, usage.waiting) if usage else (0, 0)
+def show_limit(limit: PoolLimit, ledger: Ledger) -> dict[str, Any]:
+    used, cap = ledger.used(limit.scope), limit.terms.cap
     return {
         "scope": show_scope(limit.scope),
         "cap": limit.cap,
@@ -240,8 +240,8 @@ def show_limit(limit: PoolLimit, usage: PoolUsage | None) -> dict[str, Any]:
         "guaranteed": limit.guaranteed,
         "weight": limit.weight,
         "used": used,
-        "waiting": waiting,
-        "is_exceeded": (strictest := limit.terms.cap) is not None and used > strictest,
+        "waiting": ledger.waiting(limit.scope),
+        "is_exceeded": cap is not None and used > cap,
     }
 
 

@@ -8,11 +8,12 @@ from controlplane.identity.actors import system
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.pools import leasing
-from controlplane.pools.models import Pool, PoolLease
-from controlplane.pools.operations import Acquire, Granted, Release, Released
+from controlplane.pools.leases import release_token
+from controlplane.pools.models import Pool
+from controlplane.pools.operations import Acquire, Granted
 from controlplane.pools.pools import PoolSpec, create_pool, usage_of
 from controlplane.pools.redis_door.allocation_tokens import scope_of
-from controlplane.pools.terms import Door, lease_key
+from controlplane.pools.terms import Door
 from controlplane.scopes import Scope
 
 _ACTOR = system("pools")
@@ -52,17 +53,8 @@ def acquire(caller: Caller, name: str, token: str, *, default_capacity: int) -> 
 
 def release(caller: Caller, name: str, token: str) -> bool:
     """Release the unit of a token; return whether it had one. Raises PermissionDenied, InvalidScope."""
-    scope, pool = scope_of(token), Pool.objects.filter(name=name).first()
-    if pool is None:
-        return False
-    caller.require(Action.POOL_USE, scope, owner=pool.team_id)
-    key = lease_key(scope, token)
-    if not caller.verdict(Action.POOL_READ, scope, pool.team_id).allowed:
-        own = PoolLease.objects.filter(pool=pool, key=key, holder_id=caller.principal_id)
-        if not own.exists():
-            return False
-    result = leasing.run(pool.id, Release(key=key))
-    return isinstance(result, Released) and result.lease is not None
+    pool = Pool.objects.for_caller(caller, Action.POOL_USE).filter(name=name).first()
+    return pool is not None and release_token(caller, pool, scope_of(token), token)
 
 
 def count(caller: Caller, name: str) -> int:

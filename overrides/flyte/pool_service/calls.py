@@ -12,13 +12,13 @@ from controlplane.errors import FieldError, InvalidRequest, LeaseLost, TokenInUs
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.pools import leasing
-from controlplane.pools.leases import visible_leases
+from controlplane.pools.leases import release_token, visible_leases
 from controlplane.pools.ledger import Obstacle, Reason
 from controlplane.pools.models import Pool
-from controlplane.pools.operations import Acquire, Granted, Release, Renew
+from controlplane.pools.operations import Acquire, Granted, Renew
 from controlplane.pools.operations import TokenInUse as TokenResult
 from controlplane.pools.pools import get_pool
-from controlplane.pools.terms import MAX_TOKEN_LENGTH, Door, Lease, lease_key
+from controlplane.pools.terms import MAX_TOKEN_LENGTH, Door, Lease
 from controlplane.scopes import Scope
 from overrides.flyte.pool_service.wire import message_class
 
@@ -65,11 +65,7 @@ def renew(request: Any, caller: Caller) -> Message:
 
 def release(request: Any, caller: Caller) -> Message:
     """Release the lease of a token, if it has one. Raises UnknownPool, PermissionDenied."""
-    pool, scope = _pool(request, caller), _scope(request)
-    caller.require(Action.POOL_USE, scope, owner=pool.team_id)
-    key = lease_key(scope, request.allocation_token)
-    if visible_leases(caller, pool, Action.POOL_USE).filter(key=key).exists():
-        leasing.run(pool.id, Release(key=key))
+    release_token(caller, _pool(request, caller), _scope(request), request.allocation_token)
     reply: Message = _RELEASED()
     return reply
 

@@ -29,7 +29,7 @@ def lines(capsys) -> Iterator[Any]:
 def test_the_line_of_a_request_has_route_duration_principal_and_trace(api, db, lines):
     api.put("pools/snowflake", {"capacity": 1}, traceparent=f"00-{TRACE}-{SPAN}-01")
     (line,) = (line for line in lines() if line.get("event") == "request_finished")
-    assert line["route"] == "api/v1/pools/<pool:pool>"
+    assert line["route"] == "api/v1/pools/<str:pool>"
     assert line["duration_ms"] > 0
     assert line["principal"].startswith("admin")
     assert (line["trace_id"], line["span_id"]) == (TRACE, SPAN)

@@ -51,6 +51,7 @@ def test_a_cap_of_an_override_holds_until_the_override_goes(limited):
     limited.delete(f"overrides/pool_limits?{AT}", If_Match=etag)
     assert follow_overrides() == 1
     assert not PoolLimit.objects.exists()
+    assert limited.get("pools/snowflake")["ETag"] == '"v1"', "What operators write meanwhile is refused."
 
 
 def test_the_stricter_of_override_and_pool_holds_and_each_stays_without_the_other(limited):

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from controlplane.events.models import Event
 from controlplane.ids import uuid7
 from controlplane.observability.metrics import exposition
-from controlplane.pools import drift, expiry, leasing
+from controlplane.pools import drift, expiry, leasing, metrics
 from controlplane.pools.models import Pool, PoolLease, PoolLimit, PoolSweep, PoolUsage
 from controlplane.pools.operations import (
     Acquire,
@@ -125,6 +125,18 @@ def test_a_request_that_nobody_repeats_leaves_the_queue(db):
     expiry.sweep_pools()
     assert PoolLease.objects.get(id=waiting.lease.id).state == LeaseState.CANCELLED
     assert PoolUsage.objects.at(Scope()).get(pool=pool).waiting == 0
+
+
+def test_a_request_that_nobody_repeats_gets_nothing_before_the_sweep_either(db):
+    pool = make_pool(1)
+    first = leasing.run(pool.id, Acquire("a", ML))
+    assert isinstance(first, Granted)
+    waiting = leasing.run(pool.id, Acquire("b", DATA, is_queued=True))
+    overdue(pool)
+    leasing.run(pool.id, Release(first.lease.id))
+    assert PoolLease.objects.get(id=waiting.lease.id).state == LeaseState.WAITING
+    repeated = leasing.run(pool.id, Acquire("b", DATA, is_queued=True))
+    assert isinstance(repeated, Granted)
 
 
 def test_more_requests_that_do_not_fit_than_one_read_hide_none_that_does(db):
@@ -243,3 +255,14 @@ def test_pools_beyond_two_hundred_are_added_up(db):
     text = exposition().decode()
     assert text.count("cp_pool_capacity{") == 201
     assert 'cp_pool_capacity{pool="other"} 3.0' in text
+
+
+def test_results_are_counted_once_they_are_committed(db, django_capture_on_commit_callbacks):
+    pool, granted = make_pool(2), metrics.GRANTS.labels("granted")
+    before = granted._value.get()
+    with django_capture_on_commit_callbacks(execute=False):
+        leasing.run(pool.id, Acquire("a", ML))
+    assert granted._value.get() == before
+    with django_capture_on_commit_callbacks(execute=True):
+        leasing.run(pool.id, Acquire("b", DATA))
+    assert granted._value.get() == before + 1

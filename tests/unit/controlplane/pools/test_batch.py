@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -26,8 +27,8 @@ from tests.support.pool_model import MemoryPool
 ML, DATA = Scope(project="ml"), Scope(project="data")
 
 
-def pool(capacity: int = 2, *limits: Limit, **terms: object) -> MemoryPool:
-    return MemoryPool(PoolTerms(capacity, **terms), list(limits))  # type: ignore[arg-type]
+def pool(capacity: int = 2, *limits: Limit, **terms: Any) -> MemoryPool:
+    return MemoryPool(PoolTerms(capacity, **terms), list(limits))
 
 
 def held(result: object):
@@ -260,3 +261,15 @@ def test_a_large_request_is_overtaken_for_thirty_seconds_alone():
     assert reasons(late) == {Reason.QUEUE}
     subject.ask(Release(held(second).id))
     assert [lease.token for lease in subject.last.promoted] == ["large"]
+
+
+def test_a_lease_that_was_renewed_meanwhile_does_not_expire():
+    subject = pool()
+    (first,) = subject.ask(Acquire("a"))
+    end = Release(held(first).id, if_expired=True, state=LeaseState.EXPIRED)
+    assert subject.ask(end) == [Released(None)]
+    subject.pass_time(300)
+    (ended,) = subject.ask(end)
+    assert isinstance(ended, Released)
+    assert ended.lease is not None
+    assert ended.lease.state is LeaseState.EXPIRED

@@ -117,7 +117,7 @@ class Pools(RuleBasedStateMachine):
         ]
 
         def rank(lease: Lease):
-            group = fair_scope(lease.scope, terms.fair_level)
+            group = fair_scope(terms, lease.scope)
             return (not limits.unmet(group, ledger), ledger.used(group) / limits.weight(group))
 
         return sorted(fitting, key=rank)
