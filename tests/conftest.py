@@ -89,6 +89,8 @@ def django_db_modify_db_settings() -> None:
     The limits of locks and statements are far above it: autovacuum gives way to a waiter only at the waiter's
     deadlock timeout, and what a test does to whole tables may take long on a busy machine.
     """
+    if settings.DATABASE_POOLER != "none":
+        return
     options = connection.settings_dict["OPTIONS"]
     limits = "-c deadlock_timeout=20s -c lock_timeout=60s -c statement_timeout=120s"
     options["options"] = f"{options.get('options', '')} {limits}"

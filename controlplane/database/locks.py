@@ -1,6 +1,8 @@
 """Advisory locks of the installation, shared by all processes.
 
-Numbers never change, because processes of two versions can run side by side.
+Numbers never change, because processes of two versions can run side by side. All locks end with their
+transaction: a pooler gives a session to another process. For longer, see controlplane.cluster.leadership.
+Sessions of older versions hold 7_402_116 and 7_402_120: do not use them again.
 """
 
 from __future__ import annotations
@@ -17,12 +19,8 @@ class AdvisoryLock(IntEnum):
     PUBLISHING = 7_402_114
     # One synchronisation of the agent configurations' folder at a time.
     AGENT_CONFIG_FILES = 7_402_115
-    # Held by the session of the one watcher that stores the cluster's documents.
-    AGENT_CONFIG_CLUSTER = 7_402_116
     # Rotation of the keys that sign JWTs.
     SIGNING_KEYS = 7_402_118
-    # Held by the session of the one process that reads the agents' consumers in NATS.
-    CONSUMER_MONITOR = 7_402_120
     # Shared while messages of the outbox are sent; alone while those that NATS has lost are sent again.
     OUTBOX = 7_402_121
     # One process at a time looks for connections to NATS that must end.
@@ -48,23 +46,6 @@ def try_lock(lock_id: AdvisoryLock) -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock_id.value])
         return bool(cursor.fetchone()[0])
-
-
-def hold(lock_id: AdvisoryLock) -> bool:
-    """Take the lock until the connection is closed, or keep it; return False if another session holds it."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOLD, {"id": lock_id.value})
-        return bool(cursor.fetchone()[0])
-
-
-# A session can take a lock several times, and would then have to release it as often.
-_HOLD = """
-SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()
-                  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                  AND classid = (%(id)s::bigint >> 32)::oid AND objid = (%(id)s::bigint & 4294967295)::oid
-                  AND granted)
-    OR pg_try_advisory_lock(%(id)s)
-"""
 
 
 def lock_publishing() -> None:

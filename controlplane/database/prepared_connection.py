@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.db import connection as django_connection
 from psycopg import AsyncConnection, OperationalError
 from psycopg.pq import ExecStatus
@@ -33,12 +34,11 @@ class PreparedConnection:
 
     @classmethod
     async def open(cls, statement: bytes, *, application: str, options: str) -> PreparedConnection:
-        """Connect as Django does, and prepare the statement. Raises psycopg.Error.
+        """Connect to Django's database without a pooler, and prepare the statement. Raises psycopg.Error.
 
         application: as pg_stat_activity shows it. options: for libpq, such as `-c statement_timeout=2000`.
         """
-        parameters = django_connection.get_connection_params()
-        parameters = {name: value for name, value in parameters.items() if name not in _DJANGO_ONLY}
+        parameters = _session_parameters()
         parameters["options"] = f"{parameters.get('options', '')} {options}".strip()
         parameters["application_name"] = application
         connection = await AsyncConnection.connect(**parameters, autocommit=True)
@@ -121,3 +121,12 @@ class PreparedConnection:
     def _fail(self, error: Exception) -> None:
         if self._pending is not None and not self._pending.done():
             self._pending.set_exception(error)
+
+
+def _session_parameters() -> dict[str, Any]:
+    """Return the parameters of a connection that nobody else uses, also behind a pooler."""
+    parameters: dict[str, Any] = django_connection.get_connection_params()
+    if settings.DATABASE_DIRECT is not None:
+        # Tests use a database of another name.
+        return {**settings.DATABASE_DIRECT, "dbname": parameters["dbname"]}
+    return {name: value for name, value in parameters.items() if name not in _DJANGO_ONLY}

@@ -79,11 +79,14 @@ class Cursor(Protocol):
     def fetchone(self) -> Any: ...
 
 
-def establish(cursor: Cursor, *, passwords: Mapping[str, str]) -> None:
+def establish(
+    cursor: Cursor, *, passwords: Mapping[str, str], limits: Mapping[str, str] | None = None
+) -> None:
     """Create missing roles and grant them this database, in one transaction.
 
     Call as a superuser, or as the database's owner with CREATEROLE. passwords: new ones by role, as SCRAM
-    verifiers. The migrator becomes the owner of all tables.
+    verifiers. limits: of each session of web and worker, such as {"lock_timeout": "2000"}; behind a pooler,
+    connections cannot bring theirs. The migrator becomes the owner of all tables.
     """
     _wait_for_others(cursor)
     for role in ROLES:
@@ -92,6 +95,7 @@ def establish(cursor: Cursor, *, passwords: Mapping[str, str]) -> None:
     _hand_over(cursor)
     _set_defaults(cursor)
     _grant(cursor)
+    _limit_sessions(cursor, limits or {})
 
 
 def grant(cursor: Cursor) -> bool:
@@ -182,6 +186,18 @@ def _grant_retention(cursor: Cursor) -> None:
     for function, name in cursor.fetchall():
         callers = sql.SQL(", ").join(map(sql.Identifier, _FUNCTIONS[name]))
         cursor.execute(sql.SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(sql.SQL(function), callers))
+
+
+def _limit_sessions(cursor: Cursor, limits: Mapping[str, str]) -> None:
+    cursor.execute("SELECT current_database()")
+    (database,) = cursor.fetchone()
+    for role in APPLICATION:
+        for name, value in limits.items():
+            cursor.execute(
+                sql.SQL("ALTER ROLE {} IN DATABASE {} SET {} = {}").format(
+                    sql.Identifier(role), sql.Identifier(database), sql.Identifier(name), sql.Literal(value)
+                )
+            )
 
 
 def _restrict(cursor: Cursor, table: str, role: str, rights: str) -> None:

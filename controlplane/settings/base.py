@@ -42,6 +42,7 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 APPS_WITH_TABLES = [
     "controlplane.access",
     "controlplane.api",
+    "controlplane.cluster",
     "controlplane.delivery",
     "controlplane.events",
     "controlplane.messaging",

@@ -3,18 +3,40 @@
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
 
 from controlplane.settings import environment as env
 from controlplane.settings.access import ORGANISATIONS
+from controlplane.settings.database_parameters import django_database, read_url, with_limits, without_options
 
-__all__ = ["DATABASES"]
+__all__ = ["DATABASES", "DATABASE_DIRECT", "DATABASE_LIMITS", "DATABASE_POOLER"]
+
+_POOLERS = ("none", "transaction")
+
+
+def _pooler(raw: str) -> str:
+    if raw not in _POOLERS:
+        raise ValueError(f"{raw!r} is not one of {', '.join(_POOLERS)}")
+    return raw
+
 
 _DATABASE_URL = env.text(
     "DATABASE_URL",
     default="postgresql:///controlplane",
-    meaning="URL of Postgres, as postgresql://user:password@host:port/name?sslmode=verify-full.",
+    meaning="URL of Postgres, as postgresql://user:password@host:port/name?sslmode=verify-full. With several"
+    " hosts (host1:5432,host2:5432), the one that accepts writes is used.",
+)
+_DIRECT_URL = env.text(
+    "DATABASE_DIRECT_URL",
+    default="",
+    meaning="URL of Postgres without a pooler, for what needs a session of its own: heartbeats, joins and"
+    " reads on fast paths. Default: DATABASE_URL.",
+)
+DATABASE_POOLER = env.parsed(
+    "DATABASE_POOLER",
+    _pooler,
+    default="none",
+    meaning="What DATABASE_URL leads to: `none` (Postgres itself) or `transaction` (PgBouncer in transaction"
+    " mode, which also needs DATABASE_DIRECT_URL, and `manage.py database_roles` once).",
 )
 _MAX_AGE = env.integer(
     "DATABASE_CONN_MAX_AGE",
@@ -34,38 +56,48 @@ _LOCK_TIMEOUT = env.integer(
     default=2000,
     meaning="Milliseconds that a statement waits for a lock. 0: no limit.",
 )
-_IDLE_TIMEOUT_MS = 30_000
-
-_DJANGO_NAMES = {
-    "dbname": "NAME",
-    "user": "USER",
-    "password": "PASSWORD",
-    "host": "HOST",
-    "port": "PORT",
+# In milliseconds. Sent when a connection starts; behind a pooler, the roles have them instead.
+DATABASE_LIMITS = {
+    "statement_timeout": str(_STATEMENT_TIMEOUT),
+    "lock_timeout": str(_LOCK_TIMEOUT),
+    "idle_in_transaction_session_timeout": "30000",
 }
 
 
-def _database(url: str) -> dict[str, Any]:
+def _parameters(name: str, url: str) -> dict[str, Any]:
     try:
-        parameters: dict[str, Any] = dict(conninfo_to_dict(url))
-    except ProgrammingError as error:
-        raise ImproperlyConfigured(f"DATABASE_URL is invalid: {error}") from error
-    limits = (
-        f"-c statement_timeout={_STATEMENT_TIMEOUT} -c lock_timeout={_LOCK_TIMEOUT}"
-        f" -c idle_in_transaction_session_timeout={_IDLE_TIMEOUT_MS}"
-    )
-    parameters["options"] = f"{parameters.get('options') or ''} {limits}".strip()
-    parameters.setdefault("connect_timeout", 5)
-    django_settings = {setting: parameters.pop(parameter, "") for parameter, setting in _DJANGO_NAMES.items()}
+        return read_url(name, url)
+    except ValueError as error:
+        raise ImproperlyConfigured(str(error)) from error
+
+
+def _database() -> dict[str, Any]:
+    parameters = _parameters("DATABASE_URL", _DATABASE_URL)
+    is_pooled = DATABASE_POOLER == "transaction"
+    parameters = without_options(parameters) if is_pooled else with_limits(parameters, DATABASE_LIMITS)
     return {
+        **django_database(parameters),
         "ENGINE": "controlplane.database.engine",
         # Row-level security limits one transaction, so a request must be one (ORGANISATIONS).
         "ATOMIC_REQUESTS": ORGANISATIONS,
-        **django_settings,
-        "OPTIONS": parameters,
         "CONN_MAX_AGE": _MAX_AGE,
         "CONN_HEALTH_CHECKS": True,
+        # A cursor on the server ends with its transaction's turn on the connection.
+        "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
     }
 
 
-DATABASES = {"default": _database(_DATABASE_URL)}
+def _direct() -> dict[str, Any] | None:
+    if _DIRECT_URL:
+        return with_limits(_parameters("DATABASE_DIRECT_URL", _DIRECT_URL), DATABASE_LIMITS)
+    if DATABASE_POOLER != "none":
+        raise ImproperlyConfigured(
+            f"DATABASE_POOLER is {DATABASE_POOLER}, but DATABASE_DIRECT_URL is not set."
+            " Set it to the URL of Postgres without the pooler: fast paths need sessions of their own."
+        )
+    return None
+
+
+DATABASES = {"default": _database()}
+# Parameters of psycopg for connections that no pooler may share; None: those of Django.
+DATABASE_DIRECT = _direct()

@@ -12,6 +12,7 @@ __all__ = [
     "CACHES",
     "CELERY_ACCEPT_CONTENT",
     "CELERY_BEAT_SCHEDULE",
+    "CELERY_BEAT_SCHEDULER",
     "CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP",
     "CELERY_BROKER_TRANSPORT_OPTIONS",
     "CELERY_BROKER_URL",
@@ -78,6 +79,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_keepalive": True,
 }
 
+CELERY_BEAT_SCHEDULER = "controlplane.cluster.beat:LeaderScheduler"
 _FILE_SOURCE_SCHEDULE = {
     "synchronise overrides with their folder": {
         "task": "overrides.synchronise_source",

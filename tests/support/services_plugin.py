@@ -18,6 +18,7 @@ import pytest
 from controlplane.local import Services, start_services
 from controlplane.local.data_folder import secrets_key_file
 from controlplane.local.nats import NatsOptions
+from tests.support.pgbouncer import PgBouncer
 
 # Tests start our programs some two hundred times: compiled once, each starts a third sooner.
 sys.dont_write_bytecode = False
@@ -26,6 +27,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 _started: list[tuple[Services, Path]] = []
+_poolers: list[PgBouncer] = []
 
 
 @pytest.hookimpl(wrapper=True)
@@ -50,11 +52,24 @@ def _start() -> None:
     services = start_services(folder, durable=False, nats=NatsOptions(dcm_agents=True))
     _started.append((services, folder))
     os.environ.update(services.environment)
+    if "THROUGH_PGBOUNCER" in os.environ:
+        _start_pooler(services)
     os.environ["DATA_DIR"] = str(folder / "none")
     os.environ["SECRETS_KEY_FILE"] = str(secrets_key_file(folder))
 
 
+def _start_pooler(services: Services) -> None:
+    """Have Django, and all programs of the tests, reach Postgres through PgBouncer in transaction mode."""
+    direct = services.environment["DATABASE_URL"]
+    pooler = PgBouncer(direct)
+    _poolers.append(pooler)
+    os.environ.update(DATABASE_URL=pooler.url(), DATABASE_DIRECT_URL=direct, DATABASE_POOLER="transaction")
+
+
 def pytest_unconfigure() -> None:
+    for pooler in _poolers:
+        pooler.stop()
+    _poolers.clear()
     for services, folder in _started:
         services.stop()
         shutil.rmtree(folder, ignore_errors=True)

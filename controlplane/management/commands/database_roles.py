@@ -2,6 +2,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection, transaction
 from psycopg import ProgrammingError
@@ -12,7 +13,7 @@ from controlplane.database.roles import ROLES, establish
 
 class Command(BaseCommand):
     help = (
-        "Create the database roles migrator, web and worker, and grant their privileges. DATABASE_URL"
+        "Create the database roles migrator, web and worker, with their privileges and limits. DATABASE_URL"
         " must be of a superuser, or of the database's owner with CREATEROLE. Safe to run again."
     )
     # The tables may not exist yet.
@@ -34,7 +35,7 @@ class Command(BaseCommand):
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute("SET LOCAL lock_timeout = '10s'")
                 verifiers = {role: _verifier(role, password) for role, password in passwords.items()}
-                establish(cursor, passwords=verifiers)
+                establish(cursor, passwords=verifiers, limits=settings.DATABASE_LIMITS)
         except DatabaseError as error:
             raise CommandError(f"The roles could not be created, and nothing was changed: {error}") from error
         self.stdout.write(f"Roles ready: {', '.join(ROLES)}.")

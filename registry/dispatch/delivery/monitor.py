@@ -9,14 +9,15 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections, transaction
 from django.db import connection as database
 
+from controlplane.cluster.leadership import Role, lead
 from controlplane.database.bulk import recordset
-from controlplane.database.locks import AdvisoryLock, hold
 from controlplane.messaging.nats import NatsConnection
 from controlplane.messaging.nats_types import ConsumerFacts, NatsRefused, NatsUnavailable
 from controlplane.messaging.streams import REQUESTS
@@ -28,6 +29,8 @@ _PAUSE_SECONDS = 5.0
 # Of a large fleet, the consumers are read less often: a sixth of the time at most is spent on it.
 _PAUSE_FACTOR = 5
 _PURGE_SECONDS = 60.0
+# Longer than the pauses of all but the largest fleets. Two processes that take turns do no harm.
+_LEASE = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +77,22 @@ def measure(connection: NatsConnection, *, purges: bool) -> int:
 
     Without effect while another process does it.
     """
-    if not hold(AdvisoryLock.CONSUMER_MONITOR):
+    if not _leads():
         return 0
     consumers = connection.consumers(REQUESTS)
-    changed = write_readings(readings(consumers), threshold=settings.CONGESTION_LAG)
+    with transaction.atomic():
+        # Who was suspended meanwhile writes nothing old over what its successor has read.
+        if not _leads():
+            return 0
+        changed = write_readings(readings(consumers), threshold=settings.CONGESTION_LAG)
     purged = purge_absent_agents(connection, consumers) if purges else 0
     if changed or purged:
         log.info("dispatch.consumers_measured", changed=changed, purged=purged, consumers=len(consumers))
     return changed
+
+
+def _leads() -> bool:
+    return lead(Role.CONSUMER_MONITOR, lease=_LEASE) is not None
 
 
 def readings(consumers: Iterable[ConsumerFacts]) -> list[Reading]:

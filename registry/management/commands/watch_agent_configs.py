@@ -60,6 +60,7 @@ class Command(BaseCommand):
             watcher.stop.wait(0.2)
         watcher.drain(seconds=_ONCE_SECONDS)
         watcher.halt()
+        watcher.resign()
         self._report(state)
 
     def _report(self, state: str) -> None:

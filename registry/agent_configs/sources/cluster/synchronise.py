@@ -1,16 +1,17 @@
-"""Publish the cache of the cluster. Only the watcher that holds the advisory lock publishes."""
+"""Publish the cache of the cluster. Of several watchers, one leads and publishes."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from controlplane.database.locks import AdvisoryLock
+from controlplane.cluster.leadership import Role, lead
 from controlplane.identity.actors import system
 from registry.agent_configs.event_types import CLUSTER_CONFIRMED, CLUSTER_LOADED, CLUSTER_REFUSED
 from registry.agent_configs.source_models import AgentConfigCluster
@@ -40,17 +41,8 @@ SOURCE = Source(
 STANDBY = "standby"
 # A watcher writes every few seconds; without it the cluster's state is unknown.
 SILENT_AFTER = timedelta(seconds=60)
-_HOLDS_LOCK = """
-SELECT CASE
-  WHEN EXISTS (
-    SELECT FROM pg_locks
-    WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      AND classid = 0 AND objid = %(lock)s AND objsubid = 1
-  ) THEN true
-  ELSE pg_try_advisory_lock(%(lock)s)
-END
-"""
+# A step of the active watcher takes seconds at most, and begins every few seconds.
+_LEASE = timedelta(seconds=15)
 
 
 def get_cluster_state() -> str:
@@ -61,13 +53,20 @@ def get_cluster_state() -> str:
 
 @transaction.atomic
 def publish_snapshot(
-    snapshot: CacheSnapshot, debounce: RemovalDebounce, *, watcher: str, now: float, quiet: float
+    snapshot: CacheSnapshot,
+    debounce: RemovalDebounce,
+    *,
+    watcher: str,
+    holder: UUID,
+    now: float,
+    quiet: float,
 ) -> tuple[str, RemovalDebounce]:
-    """Publish the snapshot if this is the active watcher. now, quiet: seconds, of the same clock.
+    """Publish the snapshot if this is the active watcher.
 
-    The lock is checked in the writing transaction, because a lost connection also loses the lock.
+    watcher, holder: its name, and its id as a leader. now, quiet: seconds, of the same clock. Nobody else can
+    become the active watcher until the transaction ends.
     """
-    if not holds_lock():
+    if lead(Role.AGENT_CONFIG_CLUSTER, lease=_LEASE, holder=holder) is None:
         return STANDBY, debounce
     published = load_published_digests(SOURCE)
     listing = _build_listing(snapshot, {document_id.namespace for document_id in published})
@@ -75,13 +74,6 @@ def publish_snapshot(
     state = follow(SOURCE, replace(listing, unsettled=debounce.pending_removals(quiet=quiet, now=now)))
     AgentConfigCluster.objects.filter(id=1).update(watcher=watcher, counts=snapshot.counts)
     return state, debounce
-
-
-def holds_lock() -> bool:
-    """True if this connection holds or acquires the watchers' lock, which it keeps until it is closed."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOLDS_LOCK, {"lock": AdvisoryLock.AGENT_CONFIG_CLUSTER.value})
-        return bool(cursor.fetchone()[0])
 
 
 @transaction.atomic

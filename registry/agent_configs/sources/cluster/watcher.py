@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import structlog
 from django.db import DatabaseError, InterfaceError, connection
 
+from controlplane.cluster.leadership import Role, resign
+from controlplane.ids import uuid7
 from registry.agent_configs.sources.cluster.backoff import WatchTiming
 from registry.agent_configs.sources.cluster.cache import ConfigMapCache
 from registry.agent_configs.sources.cluster.debounce import RemovalDebounce
@@ -42,6 +44,7 @@ class Watcher:
         events: bool = True,
     ) -> None:
         self.name = name
+        self.id = uuid7()
         self.quiet = quiet
         self.cache = ConfigMapCache(namespaces)
         self.stop = threading.Event()
@@ -78,6 +81,14 @@ class Watcher:
             self.stop.wait(_BATCH_SECONDS)
             state = self.step()
             self.health.record_step(is_ready=state not in (LISTING, OFFLINE))
+        self.resign()
+
+    def resign(self) -> None:
+        """Let another watcher publish at once, if this one is active."""
+        try:
+            resign(Role.AGENT_CONFIG_CLUSTER, holder=self.id)
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("config_maps.database", reason=str(error).strip()[:300])
 
     def step(self) -> str:
         """Publish the cache once. After a database error the next step retries."""
@@ -87,7 +98,6 @@ class Watcher:
             state = self._step()
         except (DatabaseError, InterfaceError) as error:
             log.warning("config_maps.database", reason=str(error).strip()[:300])
-            # A broken connection has also lost the lock.
             connection.close_if_unusable_or_obsolete()
             state = OFFLINE
         if state != self._state:
@@ -101,7 +111,7 @@ class Watcher:
         if not snapshot.is_complete and now - self._started_at < _MAX_LISTING_SECONDS:
             return LISTING
         state, self.debounce = publish_snapshot(
-            snapshot, self.debounce, watcher=self.name, now=now, quiet=self.quiet
+            snapshot, self.debounce, watcher=self.name, holder=self.id, now=now, quiet=self.quiet
         )
         if state != STANDBY and self._reporter:
             self._reporter.report(snapshot.config_maps)

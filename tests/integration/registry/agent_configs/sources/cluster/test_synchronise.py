@@ -80,10 +80,6 @@ def cluster(tmp_path, settings):
 @pytest.fixture
 def plane(db):
     put_plane("eu", DataPlaneSpec(), actor=ACTOR)
-    yield
-    # Tests share one connection, which would keep the watchers' lock.
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_unlock_all()")
 
 
 @pytest.fixture
@@ -210,7 +206,9 @@ def test_a_cluster_that_is_away_removes_nothing_and_says_so(cluster, watch):
 
 def test_a_namespace_that_is_forbidden_keeps_its_documents_while_others_are_followed(cluster, watch):
     cluster.apply("acme", "sensors", text("acme-sensor", "acme_sensor"))
-    steps(watch("acme"), published)
+    first = watch("acme")
+    steps(first, published)
+    first.resign()
 
     # Another watcher begins, and may not read what the first one could.
     cluster.fail("list", times=1000, status=403)
@@ -455,7 +453,9 @@ def test_authors_are_told_once_by_events_what_became_of_their_config_map(cluster
 
 def test_a_watcher_that_starts_again_counts_on_the_event_that_is_there(cluster, watch):
     cluster.apply("acme", "good", text("acme-sensor", "acme_sensor"))
-    steps(watch(), lambda: cluster.events)
+    first = watch()
+    steps(first, lambda: cluster.events)
+    first.resign()
 
     steps(watch(), lambda: next(iter(cluster.events.values())).get("series"))
 
