@@ -28,6 +28,7 @@ from controlplane.access.role_bindings import bindings_in_force
 from controlplane.access.step_up import login_of_session, login_of_token, with_login
 from controlplane.access.team_models import Membership, Team
 from controlplane.database.compiled_query import CompiledQuery, run_together
+from controlplane.database.dispensable import write_if_possible
 from controlplane.errors import NotAuthenticated
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
 from controlplane.identity.ceilings import cut, teams_named
@@ -171,7 +172,7 @@ def _valid(token: Token | None) -> Token:
 
 def _remember_use(token: Token, now: datetime) -> None:
     if token.last_used_at is None or now - token.last_used_at > LAST_USED_PRECISION:
-        Token.objects.filter(pk=token.pk).update(last_used_at=Now())
+        write_if_possible(lambda: Token.objects.filter(pk=token.pk).update(last_used_at=Now()))
 
 
 def session_caller(request: HttpRequest, principal: Principal) -> Caller:

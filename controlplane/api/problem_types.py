@@ -207,6 +207,16 @@ EXPLANATIONS: dict[str, Explanation] = {
         "The database did not respond in time. Nothing was changed.",
         "Send the request again after the seconds in Retry-After.",
     ),
+    "read_only": Explanation(
+        "The database accepts no changes: a failover or maintenance is under way. Reads work.",
+        "Send the request again after the seconds in Retry-After.",
+    ),
+    "outcome_unknown": Explanation(
+        "The connection to the database ended, or no standby confirmed the change in time. It may have been"
+        " saved or not.",
+        "Repeat the request with the same Idempotency-Key: it takes effect once. Without a key, read the"
+        " current state first.",
+    ),
     "bad_request": Explanation("The request is malformed.", "Check its syntax and headers."),
     "unauthorized": Explanation("The request is not authenticated.", "Send a valid bearer token."),
     "forbidden": Explanation("You do not have permission for this request.", _ASK_ADMIN),

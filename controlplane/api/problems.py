@@ -8,8 +8,9 @@ from typing import Any
 
 import structlog
 from django.core.exceptions import DisallowedHost
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from psycopg.errors import ReadOnlySqlTransaction
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -17,10 +18,18 @@ from rest_framework.views import set_rollback
 from controlplane import errors
 from controlplane.api.challenges import challenge_for
 from controlplane.api.fields import field_errors
+from controlplane.database.commit import OutcomeUnknown
 from controlplane.observability.request_ids import current_request_id
 
 CONTENT_TYPE = "application/problem+json"
 _RETRY_AFTER_SECONDS = "2"
+# By what `database_problem` returns. Flyte's paths answer the same in their own format.
+DATABASE_DETAILS = {
+    "database_unavailable": "The database did not respond in time, and nothing was changed. Try again.",
+    "read_only": "The database accepts no changes now, and nothing was changed. Reads work. Try again.",
+    "outcome_unknown": "The database did not confirm the change in time: it may have been saved or not."
+    " Repeat the request with the same Idempotency-Key, or read the current state first.",
+}
 log = structlog.get_logger(__name__)
 
 STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
@@ -132,10 +141,10 @@ def problem_response(exc: Exception, context: dict[str, Any]) -> Response | None
         set_rollback()
         request = context.get("request")
         return _own_error_response(exc, has_token=request is not None and "Authorization" in request.headers)
-    if isinstance(exc, OperationalError | InterfaceError):
+    if (code := database_problem(exc)) is not None:
         set_rollback()
-        log.warning("database.unavailable", error=str(exc).strip())
-        return _database_unavailable_response()
+        log.warning(f"database.{code.removeprefix('database_')}", error=str(exc).strip())
+        return _database_response(code)
     if isinstance(exc, exceptions.APIException):
         set_rollback()
         return _framework_error_response(exc)
@@ -224,13 +233,20 @@ def _own_error_response(exc: errors.ControlplaneError, *, has_token: bool = Fals
     return Response(document, status=status, content_type=CONTENT_TYPE, headers=headers)
 
 
-def _database_unavailable_response() -> Response:
-    document = problem(
-        503,
-        "database_unavailable",
-        "Service Unavailable",
-        "The database did not respond in time, and nothing was changed. Try again.",
-    )
+def database_problem(exc: Exception) -> str | None:
+    """Return the code of a problem of Postgres: what the caller may conclude from it. None: it is another."""
+    if isinstance(exc, OutcomeUnknown):
+        return "outcome_unknown"
+    if isinstance(exc.__cause__, ReadOnlySqlTransaction):
+        # Perhaps a former primary: the next request looks for the one that accepts writes.
+        if not connection.in_atomic_block:
+            connection.close()
+        return "read_only"
+    return "database_unavailable" if isinstance(exc, OperationalError | InterfaceError) else None
+
+
+def _database_response(code: str) -> Response:
+    document = problem(503, code, "Service Unavailable", DATABASE_DETAILS[code])
     headers = {"Retry-After": _RETRY_AFTER_SECONDS}
     return Response(document, status=503, content_type=CONTENT_TYPE, headers=headers)
 

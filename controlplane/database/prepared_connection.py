@@ -53,17 +53,33 @@ class PreparedConnection:
     async def execute(self, parameters: Sequence[bytes] = ()) -> list[PGresult]:
         """Run the prepared statement; return after its commit. Raises psycopg.Error.
 
-        Parameters and results are in Postgres' binary formats.
+        Parameters and results are in Postgres' binary formats. A commit that nobody confirms in time ends the
+        connection: the next statement would wait behind it.
         """
         self._pgconn.send_query_prepared(_NAME, parameters, [_BINARY] * len(parameters), _BINARY)
         self._pending = self._loop.create_future()
         if self._pgconn.flush():  # a large statement may not fit into the socket at once
             self._loop.add_writer(self._descriptor, self._flush_rest)
-        results = await self._pending
+        results = await self._confirmed(self._pending)
         for result in results:
             if result.status != ExecStatus.TUPLES_OK:
                 raise OperationalError(result.get_error_message())
         return results
+
+    async def _confirmed(self, pending: asyncio.Future[list[PGresult]]) -> list[PGresult]:
+        seconds = settings.DATABASE_COMMIT_WAIT_SECONDS
+        if not seconds:
+            return await pending
+        timer = self._loop.call_later(seconds, self._give_up, seconds)
+        try:
+            return await pending
+        finally:
+            timer.cancel()
+
+    def _give_up(self, seconds: float) -> None:
+        self._stop_listening()
+        self._pgconn.finish()
+        self._fail(OperationalError(f"Postgres did not confirm the statement within {seconds} s."))
 
     async def rows(self, statement: str, *parameters: int) -> list[tuple[Any, ...]]:
         """Run any other statement, through a cursor of psycopg. Raises psycopg.Error."""

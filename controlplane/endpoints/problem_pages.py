@@ -17,6 +17,8 @@ from controlplane.api.problems import STATUS_BY_ERROR
 _OTHER_STATUSES = {
     "internal_error": HTTPStatus.INTERNAL_SERVER_ERROR,
     "database_unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
+    "read_only": HTTPStatus.SERVICE_UNAVAILABLE,
+    "outcome_unknown": HTTPStatus.SERVICE_UNAVAILABLE,
 }
 _CLASSES: dict[str, type[errors.ControlplaneError]] = {error.code: error for error in STATUS_BY_ERROR}
 

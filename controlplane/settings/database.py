@@ -8,7 +8,13 @@ from controlplane.settings import environment as env
 from controlplane.settings.access import ORGANISATIONS
 from controlplane.settings.database_parameters import django_database, read_url, with_limits, without_options
 
-__all__ = ["DATABASES", "DATABASE_DIRECT", "DATABASE_LIMITS", "DATABASE_POOLER"]
+__all__ = [
+    "DATABASES",
+    "DATABASE_COMMIT_WAIT_SECONDS",
+    "DATABASE_DIRECT",
+    "DATABASE_LIMITS",
+    "DATABASE_POOLER",
+]
 
 _POOLERS = ("none", "transaction")
 
@@ -55,6 +61,12 @@ _LOCK_TIMEOUT = env.integer(
     "DATABASE_LOCK_TIMEOUT_MS",
     default=2000,
     meaning="Milliseconds that a statement waits for a lock. 0: no limit.",
+)
+DATABASE_COMMIT_WAIT_SECONDS = env.integer(
+    "DATABASE_COMMIT_WAIT_SECONDS",
+    default=10,
+    meaning="Seconds that a commit may take until the response is 503 `outcome_unknown`: it hangs while no"
+    " synchronous standby confirms it. 0: no limit.",
 )
 # In milliseconds. Sent when a connection starts; behind a pooler, the roles have them instead.
 DATABASE_LIMITS = {

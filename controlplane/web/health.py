@@ -2,7 +2,7 @@
 
 Without Postgres, or with missing migrations, a process is not ready. Without Valkey or NATS, or with streams
 that differ from those that are needed, it is degraded and still ready: nothing acknowledged depends on them
-(reliability.md F5, F14).
+(reliability.md F5, F14). It also is while Postgres accepts no changes: reads go on.
 
 Under ASGI `health_answers` answers in the event loop; the middleware here is for WSGI servers and tests.
 """
@@ -122,6 +122,18 @@ def _migrations() -> bool:
     return True
 
 
+def _accepts_changes() -> bool:
+    """Return whether Postgres accepts changes. If not, reads go on, and changes get 503 `read_only`."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ACCEPTS_CHANGES)
+        return bool(cursor.fetchone()[0])
+
+
+_ACCEPTS_CHANGES = """
+SELECT NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'
+"""
+
+
 def _next_month_has_partitions() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(_LOGS_ENDING_SOON)
@@ -153,6 +165,7 @@ _migrated: list[bool] = []
 CHECKS = (
     Check("postgres", True, _postgres, "postgres"),
     Check("migrations", True, _migrations, "postgres"),
+    Check("writable", False, _accepts_changes, "postgres"),
     Check("valkey", False, _valkey, "valkey"),
     Check("nats", False, _nats, "nats"),
     # What the relays have seen: StreamRecord says what differs.

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import structlog
 from django.conf import settings
-from django.db import DataError, InterfaceError, OperationalError, transaction
+from django.db import DataError, transaction
 from google.protobuf.message import Message
 from prometheus_client import Counter, Histogram
 
 from controlplane.access.authentication import caller_by_header
+from controlplane.api.problems import DATABASE_DETAILS, database_problem
 from controlplane.api.throttles import count_token
 from controlplane.errors import ControlplaneError, NotAuthenticated, PermissionDenied
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
@@ -143,11 +144,10 @@ def _answer(rpc: str, request: Message, authorization: str, original: Original |
         raise from_ours(error) from error
     except DataError as error:  # such as a time beyond what Postgres has
         raise invalid("A text has a character that cannot be stored, or a number is too large.") from error
-    except (OperationalError, InterfaceError) as error:
-        log.warning("database.unavailable", error=str(error).strip())
-        message = "The database did not answer in time. Nothing was changed. Try again."
-        raise FlyteError(Code.UNAVAILABLE, message) from error
     except Exception as error:
+        if (code := database_problem(error)) is not None:
+            log.warning("flyte.database", problem=code, error=str(error).strip())
+            raise FlyteError(Code.UNAVAILABLE, DATABASE_DETAILS[code]) from error
         # The cause is in the log under the request's id, never in the answer.
         log.exception("flyte.call_failed", call=rpc)
         raise FlyteError(Code.INTERNAL, "Something broke on our side. The log has the cause.") from error

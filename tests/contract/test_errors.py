@@ -166,7 +166,7 @@ def test_every_code_has_a_page_and_no_page_is_for_nothing():
     answered = [problem_response(exception_class(), {}).data["code"] for exception_class in FRAMEWORK]
     answered += [problem_response(exceptions.MethodNotAllowed("GET"), {}).data["code"]]
     answered += [problem_response(exceptions.UnsupportedMediaType("text/plain"), {}).data["code"]]
-    answered += ["internal_error", "database_unavailable", *refusals.CODES]
+    answered += ["internal_error", "database_unavailable", "read_only", "outcome_unknown", *refusals.CODES]
 
     assert CODES | set(answered) == set(EXPLANATIONS)
 

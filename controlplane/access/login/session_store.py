@@ -25,6 +25,7 @@ from django.http.response import HttpResponseBase
 from controlplane.access.login.browsers import browser_name
 from controlplane.access.login.login_details import LoginDetails
 from controlplane.access.models import Principal, Session
+from controlplane.database.dispensable import write_if_possible
 from controlplane.web.client_address import address_of
 
 # "Last used" is not worth a write per request.
@@ -118,7 +119,10 @@ class SessionStore(SessionBase):
         row = self._row
         if row is None or row.now - row.last_used_at <= _USE_PRECISION:  # type: ignore[attr-defined]  # annotated
             return
-        Session.objects.filter(id=row.id).update(last_used_at=Now(), address=self.origin.address)
+        address = self.origin.address
+        write_if_possible(
+            lambda: Session.objects.filter(id=row.id).update(last_used_at=Now(), address=address)
+        )
 
     def _insert(self, values: dict[str, Any]) -> None:
         origin = {"address": self.origin.address, "browser": self.origin.browser}

@@ -1,4 +1,4 @@
-"""Django's Postgres engine (`ENGINE`), which checks a connection by its socket before each request.
+"""Django's Postgres engine (`ENGINE`): checks of connections by their socket, and commits that end in time.
 
 Django would run `SELECT 1` before each request: a quarter of the statements of a small one.
 """
@@ -12,7 +12,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db.backends.postgresql import base
+from django.db.backends.utils import debug_transaction
 
+from controlplane.database.commit import commit_within
 from controlplane.database.engine.timestamps import with_utc_loader
 
 # A firewall can drop a connection that is idle without a word, so it is asked now and then all the same.
@@ -44,6 +46,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
         usable: bool = super().is_usable()
         self._answered_at = time.monotonic() if usable else float("-inf")
         return usable
+
+    def _commit(self) -> None:
+        """Commit; Django calls it at the end of a transaction. Raises OutcomeUnknown."""
+        if self.connection is None:
+            return
+        with debug_transaction(self, "COMMIT"), self.wrap_database_errors:
+            commit_within(self.connection, settings.DATABASE_COMMIT_WAIT_SECONDS)
 
     def _is_surely_open(self) -> bool:
         """Return whether Postgres has just answered, and has not closed the connection since.

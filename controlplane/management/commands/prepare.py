@@ -14,6 +14,7 @@ from overrides.file_source.synchronise import synchronise
 _SETTINGS = {
     "postgres": "DATABASE_URL",
     "migrations": "DATABASE_URL",
+    "writable": "DATABASE_URL",
     "valkey": "REDIS_URL",
     "nats": "NATS_URL",
 }

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from controlplane.database.prepared_connection import PreparedConnection
+from tests.support.waiting import until
 
 APPLICATION = "prepared-test"
 HALF = b"SELECT 100 / $1::bigint"
@@ -38,6 +39,16 @@ def number(value: int) -> bytes:
 
 def integer(results) -> int:
     return int.from_bytes(results[0].get_value(0, 0))
+
+
+def count_and_close() -> int:
+    """Count this test's connections at Postgres, in a thread that keeps none of its own."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = %s", [APPLICATION])
+            return cursor.fetchone()[0]
+    finally:
+        connection.close()
 
 
 def end_connections() -> int:
@@ -109,6 +120,20 @@ def test_a_connection_that_ends_in_a_statement_raises_in_it():
             await opened.execute()
 
     use(SLOW, story)
+
+
+def test_a_statement_that_nobody_confirms_in_time_raises_and_ends_the_connection(settings):
+    settings.DATABASE_COMMIT_WAIT_SECONDS = 0.2
+
+    async def story(opened):
+        with pytest.raises(psycopg.OperationalError, match=r"did not confirm the statement within 0.2 s"):
+            await opened.execute()
+        with pytest.raises(psycopg.OperationalError):
+            await opened.execute()
+        # Postgres itself goes on until the statement ends.
+        await asyncio.to_thread(until, lambda: count_and_close() == 0)
+
+    use(b"SELECT pg_sleep(0.6)", story)
 
 
 def test_a_connection_that_ended_between_two_statements_raises_in_the_next():
