@@ -18,6 +18,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from controlplane.cluster.valkey import client_of
+
 _PREFIX = "cp:count:"
 _TIMEOUT_SECONDS = 0.25
 # Valkey is not called for so long after a failure, so that requests do not each wait for the timeout.
@@ -117,7 +119,7 @@ class _Pause:
 
 @lru_cache(maxsize=4)
 def _client(url: str) -> Redis:
-    return Redis.from_url(
+    return client_of(
         url,
         socket_timeout=_TIMEOUT_SECONDS,
         socket_connect_timeout=_TIMEOUT_SECONDS,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from controlplane.cluster.valkey_address import parse_sentinels
 from controlplane.settings import environment as env
 from controlplane.settings.agent_configs import AGENT_CONFIGS_RECOMPUTE_SECONDS
 from controlplane.settings.liveness import SWEEP_INTERVAL_SECONDS
@@ -28,12 +29,21 @@ __all__ = [
     "REDIS_URL",
 ]
 
-REDIS_URL = env.text(
+
+def _valkey_url(raw: str) -> str:
+    parse_sentinels(raw)
+    return raw
+
+
+REDIS_URL = env.parsed(
     "REDIS_URL",
+    _valkey_url,
     default="redis://127.0.0.1:6379/0",
-    meaning="URL of Valkey or Redis, as redis://:password@host:port/0. It holds the task queue and the"
-    " cache.",
+    meaning="URL of Valkey or Redis, as redis://:password@host:port/0, or of Sentinels, as"
+    " sentinel://:password@host1:26379,host2:26379/0?service=NAME. It holds the task queue and the cache."
+    " Redis Cluster is not supported.",
 )
+_SENTINELS = parse_sentinels(REDIS_URL)
 NATS_URL = env.text(
     "NATS_URL",
     default="nats://127.0.0.1:4222",
@@ -51,14 +61,14 @@ NATS_REPLICAS = env.integer(
 
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "controlplane.cluster.valkey.ValkeyCache",
         "LOCATION": REDIS_URL,
         # No request may hang on the cache, which is only an optimization.
         "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
     }
 }
 
-CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_URL = _SENTINELS.broker_url if _SENTINELS else REDIS_URL
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -69,6 +79,7 @@ CELERY_TASK_TIME_LIMIT = 300
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_TRANSPORT_OPTIONS = {
+    **(_SENTINELS.broker_options if _SENTINELS else {}),
     # Longer than CELERY_TASK_TIME_LIMIT, or a running task would be delivered again.
     "visibility_timeout": 360,
     # With these two, a killed worker's task is delivered again within the timeout; by default it took 104 s.
