@@ -6,6 +6,10 @@ class ApiConfig(AppConfig):
 
     def ready(self) -> None:
         from controlplane.observability.build_info import BuildInfo
+        from controlplane.observability.database_metrics import DatabaseCollector
         from controlplane.observability.metrics import collect_at_scrape
+        from controlplane.observability.queue_metrics import QueueCollector
 
         collect_at_scrape(BuildInfo())
+        collect_at_scrape(DatabaseCollector())
+        collect_at_scrape(QueueCollector())

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 from rest_framework.request import Request
 
-from controlplane.api.endpoints import Endpoint
+from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.errors import NotFound
 from controlplane.identity.roles import Action
 from controlplane.observability.metrics import exposition, published
@@ -19,7 +19,12 @@ class Metrics(Endpoint):
     schema = None
 
     def get(self, request: Request, name: str = "") -> HttpResponse:
-        text = published(name) if name else exposition()
+        if not name:
+            caller = caller_of(request)
+            reader = str(caller.tenant.id) if caller.tenant else ""
+            all_figures = exposition(request.headers.get("Accept", ""), reader=reader)
+            return HttpResponse(all_figures.text, content_type=all_figures.content_type)
+        text = published(name)
         if text is None:
             raise NotFound(f"There are no metrics named {name[:63]!r}. Those of the server are at /metrics.")
         return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)

@@ -19,7 +19,6 @@ from controlplane.local import external_services, programs
 from controlplane.local.data_folder import (
     data_folder,
     environment_file,
-    private_folder,
     secret_key,
     secrets_key_file,
     volatile_folder,
@@ -28,6 +27,7 @@ from controlplane.local.data_folder import (
 )
 from controlplane.local.errors import CannotStart, StopRequested
 from controlplane.local.leftover_processes import MARK, stop_leftovers
+from controlplane.local.metrics_ports import reserve_ports, write_targets
 from controlplane.local.nats import NatsOptions
 from controlplane.local.programs import ReservedPort, is_listening, run_to_end, start, tail
 from controlplane.local.services import (
@@ -55,6 +55,7 @@ Ready in {seconds:.1f} s.
   Login     User admin, password in {folder}/admin.password
   Token     {folder}/admin.token
   Logs      {folder}/logs/
+  Metrics   {address}/metrics, and {folder}/metrics-targets.json for Prometheus
 
 Try these commands:
 
@@ -122,7 +123,9 @@ class _Launch:
             environment = self._environment(urls, volatile, undo)
             self._prepare(environment)
             undo.callback(lambda: self.supervisor.stop(self.supervisor.names() - set(ALL)))
-            self._start_processes(environment, databases, schedule=volatile / "beat-schedule")
+            ports = reserve_ports(undo)
+            self._start_processes(environment, databases, ports, volatile=volatile)
+            write_targets(self.folder, ports, undo)
             seconds = time.monotonic() - self.started_at
             self.say(banner(self.folder, self.options, urls["NATS_URL"], seconds))
             self.supervisor.watch()
@@ -181,7 +184,6 @@ class _Launch:
             "DJANGO_SETTINGS_MODULE": "controlplane.settings.dev",
             "DATA_DIR": str(self.folder),
             "PYTHONPATH": str(programs.ROOT),
-            "PROMETHEUS_MULTIPROC_DIR": str(private_folder(volatile / "metrics")),
             MARK: str(self.folder),
             **programs.bytecode_environment(self.folder),
         }
@@ -196,17 +198,23 @@ class _Launch:
             )
 
     def _start_processes(
-        self, environment: Mapping[str, str], databases: Mapping[str, str], *, schedule: Path
+        self,
+        environment: Mapping[str, str],
+        databases: Mapping[str, str],
+        metrics_ports: Mapping[str, int],
+        *,
+        volatile: Path,
     ) -> None:
         port, worker = self.options.port, f"up-{self.options.port}@{os.getpid()}"
         long_running = programs.long_running_programs(
             self.folder,
             environment,
             databases,
-            schedule=schedule,
+            schedule=volatile / "beat-schedule",
             port=port,
             worker=worker,
             demo=self.options.demo,
+            metrics=programs.MetricsPlaces(volatile / "metrics", metrics_ports),
         )
         self.say(f"Starting {', '.join(program.name for program in long_running)} ...")
         running = {

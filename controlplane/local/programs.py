@@ -20,6 +20,7 @@ from pathlib import Path
 
 from controlplane.database.roles import WEB, WORKER
 from controlplane.extras import is_installed
+from controlplane.local.data_folder import private_folder
 
 _PR_SET_PDEATHSIG = 1
 _LOG_BYTES = 20_000_000
@@ -211,6 +212,23 @@ def bytecode_environment(folder: Path) -> dict[str, str]:
     return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "run" / "bytecode")}
 
 
+@dataclass(frozen=True, slots=True)
+class MetricsPlaces:
+    """folder: has one folder for each program, whose processes make one group. ports: by name, of some."""
+
+    folder: Path
+    ports: Mapping[str, int]
+
+    def environment(self, program: str) -> dict[str, str]:
+        """Return the variables of a program, and make its folder."""
+        folder = private_folder(private_folder(self.folder) / program)
+        return {
+            "PROMETHEUS_MULTIPROC_DIR": str(folder),
+            "METRICS_ADDRESS": "127.0.0.1",
+            "METRICS_PORT": str(self.ports.get(program, 0)),
+        }
+
+
 def prepare_program(folder: Path, environment: Mapping[str, str], *, demo: bool) -> Program:
     command = (*_MANAGE, "prepare", "--data-dir", str(folder), *(("--demo",) if demo else ()))
     # The statement timeout of web requests is too short for the migration of a large database.
@@ -227,6 +245,7 @@ def long_running_programs(
     port: int,
     worker: str,
     demo: bool,
+    metrics: MetricsPlaces,
 ) -> Iterable[Program]:
     """Return the long-running programs. databases: URLs by role. schedule: beat's file. worker: node name."""
     commands: dict[str, tuple[str, ...]] = {
@@ -245,7 +264,12 @@ def long_running_programs(
             name,
             command,
             folder,
-            {**environment, **_CHECKED, "DATABASE_URL": databases[_ROLE.get(name, WEB)]},
+            {
+                **environment,
+                **_CHECKED,
+                **metrics.environment(name),
+                "DATABASE_URL": databases[_ROLE.get(name, WEB)],
+            },
         )
         for name, command in commands.items()
     ]

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest, multiprocess
+from prometheus_client import Counter, Histogram, Metric, disable_created_metrics
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import REGISTRY, Collector
 
 from controlplane.observability.alerting.thresholds import Figure
+from controlplane.observability.exemplars import exemplar_of
+from controlplane.observability.process_group import families_of_group, group_folder
+from controlplane.observability.request_labels import class_of, labels_of
+from controlplane.observability.scrapes import Scrapes
 
+# When each series began: Prometheus does not need them, and they would be a fifth of all series.
+disable_created_metrics()
 REQUESTS = Counter("cp_http_requests_total", "Requests answered.", ["method", "route", "code_class"])
+# Few buckets, since each route has all of them.
 DURATION = Histogram(
     "cp_http_request_duration_seconds",
     "Time to answer.",
     ["method", "route"],
-    buckets=(0.005, 0.01, 0.02, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+    buckets=(0.005, 0.02, 0.05, 0.1, 0.25, 1, 5),
 )
-_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 _COLLECTORS: list[Collector] = []
+_SCRAPES = Scrapes(_COLLECTORS)
 _EXPOSITIONS: dict[str, Callable[[], bytes]] = {}
 
 
@@ -32,11 +41,29 @@ class MetricsMiddleware:
         started = time.perf_counter()
         response = self.get_response(request)
         match = request.resolver_match
-        route = match.route if match else "none"
-        method = request.method if request.method in _METHODS else "other"
-        REQUESTS.labels(method, route, f"{response.status_code // 100}xx").inc()
-        DURATION.labels(method, route).observe(time.perf_counter() - started)
+        method, route = labels_of(request.method, match and match.route, response.status_code)
+        REQUESTS.labels(method, route, class_of(response.status_code)).inc()
+        seconds = time.perf_counter() - started
+        DURATION.labels(method, route).observe(seconds, exemplar_of(request.META.get("HTTP_TRACEPARENT")))
         return response
+
+
+@dataclass(frozen=True, slots=True)
+class Exposition:
+    """Figures as text, in the format that a scraper accepts."""
+
+    text: bytes
+    content_type: str
+
+
+class _Families:
+    """What the encoders of prometheus_client take for a registry."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
 
 
 def collect_at_scrape(collector: Collector) -> None:
@@ -45,7 +72,7 @@ def collect_at_scrape(collector: Collector) -> None:
 
 
 def scraped_figures() -> list[Figure]:
-    """Return the figures that are read from the database."""
+    """Return the figures that are read from the database, as they are now."""
     return [
         Figure(sample.name, sample.labels, sample.value)
         for collector in _COLLECTORS
@@ -64,26 +91,26 @@ def published(name: str) -> bytes | None:
     return _EXPOSITIONS[name]() if name in _EXPOSITIONS else None
 
 
-def exposition() -> bytes:
-    """Return all figures as Prometheus text; summed over processes where there are several."""
-    return generate_latest(_processes()) + _scraped()
+def exposition(accept: str = "", *, reader: str = "") -> Exposition:
+    """Return all figures: of the processes, summed where there are several, and of the database.
+
+    accept: the scraper's header. reader: names those who see the same rows, such as an organisation.
+    """
+    of_database = _SCRAPES.read(settings.METRICS_CACHE_SECONDS, reader=reader)
+    return _encoded([*process_families(), *of_database], accept)
+
+
+def process_exposition(accept: str = "") -> Exposition:
+    """Return what processes count, without the figures of the database."""
+    return _encoded(process_families(), accept)
 
 
 def process_families() -> Iterator[Metric]:
     """Yield the figures that processes count, without those that are read from the database."""
-    yield from _processes().collect()
+    folder = group_folder()
+    yield from REGISTRY.collect() if folder is None else families_of_group(folder)
 
 
-def _processes() -> CollectorRegistry:
-    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-        return REGISTRY
-    registry = CollectorRegistry()
-    multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return registry
-
-
-def _scraped() -> bytes:
-    registry = CollectorRegistry()
-    for collector in _COLLECTORS:
-        registry.register(collector)
-    return generate_latest(registry)
+def _encoded(families: Iterable[Metric], accept: str) -> Exposition:
+    encode, content_type = choose_encoder(accept)
+    return Exposition(encode(_Families(families)), content_type)

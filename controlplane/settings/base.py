@@ -19,6 +19,7 @@ from controlplane.settings.issuers import *
 from controlplane.settings.liveness import *
 from controlplane.settings.login import *
 from controlplane.settings.logs import *
+from controlplane.settings.metrics import *
 from controlplane.settings.nats_logins import *
 from controlplane.settings.notifications import *
 from controlplane.settings.oauth import *

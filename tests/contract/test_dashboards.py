@@ -32,7 +32,7 @@ def test_every_metric_of_a_panel_exists():
     # Loaded by a web server, and not by the tests' process.
     for module in ("overrides.api.effective.fast_path.handler", "overrides.flyte.calls"):
         import_module(module)
-    known = set(re.findall(r"^# TYPE (\w+)", exposition().decode(), re.MULTILINE))
+    known = set(re.findall(r"^# TYPE (\w+)", exposition().text.decode(), re.MULTILINE))
     known |= {f"{name}{suffix}" for name in known for suffix in ("_bucket", "_count", "_total")}
     used = {name for panel in PANELS for query in panel.queries for name in METRIC.findall(query.expr)}
     assert used - known <= LATER

@@ -141,20 +141,28 @@ class ByHand:
         }
         for name, value in self.secrets.items():
             (folder / name.lower()).write_text(value)
-        (folder / "metrics").mkdir()
+        self.metrics_ports = {name: free_port() for name in STAYING}
 
     def environment(self, service: str) -> dict[str, str]:
         environment = {
             name: interpolate(str(value)) for name, value in SERVICES[service]["environment"].items()
         }
+        # Each container has a folder of its own there.
+        metrics = self.folder / f"metrics-{service}"
+        metrics.mkdir(exist_ok=True)
         for name, value in environment.items():
             environment[name] = value.replace("/run/secrets", str(self.folder)).replace(
-                "/run/metrics", str(self.folder / "metrics")
+                "/run/metrics", str(metrics)
             )
             if name in ("PLUGIN_STORE", "PLUGIN_ROOT"):
                 environment[name] = f"{self.folder}{value}"
         if service == "flyte-grpc":
             environment |= {"FLYTE_GRPC_ADDRESS": "127.0.0.1", "FLYTE_GRPC_PORT": str(self.grpc_port)}
+        if "METRICS_PORT" in environment:
+            environment |= {
+                "METRICS_ADDRESS": "127.0.0.1",
+                "METRICS_PORT": str(self.metrics_ports[service]),
+            }
         if service == "relay":
             environment["RELAY_PORT"] = str(self.relay_port)
         # The image fills this folder while it is built.
@@ -376,6 +384,21 @@ def test_nats_admits_whom_its_configuration_names(by_hand, tmp_path):
         assert not server_answers(f"nats://controlplane:wrong@127.0.0.1:{port}", timeout=20)
     finally:
         server.kill()
+
+
+@pytest.mark.parametrize("name", [name for name in STAYING if name != "web"])
+def test_every_process_but_web_shows_what_it_counts(by_hand, running, name):
+    address = f"http://127.0.0.1:{by_hand.metrics_ports[name]}"
+
+    def shown():
+        try:
+            return ask(f"{address}/metrics")[1]
+        except OSError:
+            return ""
+
+    until(lambda: "cp_http_requests_total" in shown() or "python_info" in shown(), 30, shown)
+    assert ask(f"{address}/livez") == (200, "ok\n")
+    assert ask(f"{address}/other")[0] == 404
 
 
 def test_worker_and_beat_start_work_and_stop_when_asked(running):

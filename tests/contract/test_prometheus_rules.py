@@ -36,7 +36,7 @@ def test_the_rules_are_up_to_date():
 
 @pytest.mark.django_db
 def test_every_metric_of_a_rule_exists():
-    known = set(re.findall(r"^# TYPE (\w+)", exposition().decode(), re.MULTILINE))
+    known = set(re.findall(r"^# TYPE (\w+)", exposition().text.decode(), re.MULTILINE))
     # Names of samples differ from those of their families.
     known |= {f"{name}{suffix}" for name in known for suffix in ("_bucket", "_count", "_total")}
     used = {name for rule in rules() for name in METRIC.findall(rule["expr"])}
@@ -50,7 +50,7 @@ def test_every_metric_of_a_rule_exists():
 def test_a_server_shows_its_version():
     assert (
         f'cp_build_info{{python="{platform.python_version()}",version="{__version__}"}} 1.0'
-        in exposition().decode()
+        in exposition().text.decode()
     )
 
 

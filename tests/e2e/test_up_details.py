@@ -123,6 +123,33 @@ def test_its_figures_are_closed_to_others_and_not_on_the_disk_of_the_data(up: Up
     assert list(metrics.glob("*.db"))
 
 
+def test_prometheus_finds_the_figures_of_every_process(up: Up) -> None:
+    targets = json.loads((up.data_dir / "metrics-targets.json").read_text())
+    by_process = {target["labels"]["process"]: target["targets"] for target in targets}
+    assert set(by_process) == {"worker", "beat", "relay", "plugin-installer", "flyte-grpc"}
+
+    texts: dict[str, str] = {}
+    for name, (address,) in by_process.items():
+        # Some still start when the others are ready. The worker's tasks are counted in its children.
+        expected = (
+            'cp_task_total{result="success",task="registry.sweep_leases"}' if name == "worker" else "# TYPE"
+        )
+        until(lambda a=address, e=expected: e in metrics_of(a), 30, lambda n=name: f"{n} shows nothing")
+        texts[name] = metrics_of(address)
+    assert "cp_outbox_sent_total" in texts["relay"]
+    # Figures of the database are the web server's alone.
+    assert not any("cp_agents{" in text for text in texts.values())
+
+
+def metrics_of(address: str) -> str:
+    """Return the text; a word that no test expects while nobody listens."""
+    try:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:  # loopback
+            return answer.read().decode()
+    except OSError:
+        return "down"
+
+
 def test_no_secret_is_in_a_command_line(up: Up) -> None:
     environment = environment_of(up)
     secrets = [

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from controlplane.extras import is_installed, missing
+from controlplane.observability.process_pages import serve_metrics
 
 if TYPE_CHECKING:
     from overrides.flyte.grpc_server import ListenOptions
@@ -48,6 +49,7 @@ class Command(BaseCommand):
         _check_encrypted()
         if not is_checked:
             self.check()
+        serve_metrics()
         try:
             serve(_listening(), grace=_GRACE_SECONDS, until=self._until_stopped)
         except OSError as error:

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from controlplane.observability.process_pages import serve_metrics
 from controlplane.pools.redis_door.commands import DoorOptions
 from controlplane.pools.redis_door.server import Address, RedisDoor
 
@@ -15,6 +16,7 @@ class Command(BaseCommand):
     help = "Serve resource pools to FlytePropellers that keep them in Redis, until stopped."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        serve_metrics()
         try:
             asyncio.run(self._serve())
         except OSError as error:

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.management.relay_loops import LOOPS, Processes
-from controlplane.messaging.probes import serve_probes
+from controlplane.observability.process_pages import serve_metrics, serve_pages
 
 
 class Command(BaseCommand):
@@ -30,7 +30,8 @@ class Command(BaseCommand):
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, end)
-        probes = serve_probes(settings.RELAY_PORT) if settings.RELAY_PORT else None
+        serve_metrics()
+        probes = serve_pages(settings.RELAY_PORT) if settings.RELAY_PORT else None
         self.stdout.write(f"Relay runs: {', '.join(only or LOOPS)}")
         self.stdout.flush()
         ended_well = processes.run()

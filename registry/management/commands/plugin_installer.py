@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from controlplane import __version__
+from controlplane.observability.process_pages import serve_metrics
 from registry.plugin_releases.installer import Installer
 
 _PAUSE_SECONDS = 1.0
@@ -27,6 +28,7 @@ class Command(BaseCommand):
         if options["once"]:
             installer.step()
             return
+        serve_metrics()
         self.stdout.write(f"Node {node} installs plugins in {settings.PLUGIN_ROOT}")
         self.stdout.flush()
         installer.run(_PAUSE_SECONDS)

@@ -413,7 +413,7 @@ def test_figures_of_sources_are_scraped(db):
         is_synced=False, checked_at=Now(), loaded_at=Now(), counts={"lists": 3}
     )
 
-    text = exposition().decode()
+    text = exposition().text.decode()
 
     assert 'agentcfg_source_synced{source="kubernetes"} 0.0' in text
     assert 'agentcfg_source_last_sync_timestamp{source="kubernetes"}' in text

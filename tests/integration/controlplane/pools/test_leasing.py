@@ -163,9 +163,9 @@ def test_drift_is_found_and_mended(db):
     assert [used(pool, scope) for scope in ML.ladder()] == [2, 2, 2, 2]
     assert drift.mend_drift() == 0
     assert Event.objects.filter(type="pool.mended").count() == 1
-    assert b"cp_pool_drift 3.0" in exposition()
+    assert b"cp_pool_drift 3.0" in exposition().text
     PoolSweep.objects.update(drifted_at=Now() - timedelta(minutes=61))
-    assert b"cp_pool_drift 0.0" in exposition()
+    assert b"cp_pool_drift 0.0" in exposition().text
 
 
 def test_a_pool_is_exhausted_once_and_recovers_once(db):
@@ -245,14 +245,14 @@ def test_figures_of_pools_are_scraped(db):
     pool = make_pool(3)
     leasing.run(pool.id, Acquire("a", ML, units=2))
     leasing.run(pool.id, Acquire("b", DATA, units=2, is_queued=True))
-    text = exposition().decode()
+    text = exposition().text.decode()
     for metric, value in (("capacity", 3.0), ("used", 2.0), ("waiting", 1.0), ("starved_seconds", 0.0)):
         assert f'cp_pool_{metric}{{pool="{pool.name}"}} {value}' in text
 
 
 def test_pools_beyond_two_hundred_are_added_up(db):
     Pool.objects.bulk_create(Pool(name=f"many-{number:03}", capacity=1) for number in range(203))
-    text = exposition().decode()
+    text = exposition().text.decode()
     assert text.count("cp_pool_capacity{") == 201
     assert 'cp_pool_capacity{pool="other"} 3.0' in text
 

@@ -66,7 +66,7 @@ def test_a_worker_makes_archives_drops_seals_and_verifies_with_its_role(old_even
     assert not Event.objects.filter(object_id="ads").exists()
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL ROLE {roles.WEB}")
-    text = exposition().decode()
+    text = exposition().text.decode()
     assert 'cp_log_partition_months_ahead{log="events_event"} 3.0' in text
     assert 'cp_archive_last_success_timestamp_seconds{log="events_event"}' in text
     assert 'cp_log_rows_without_partition{log="access_auditrecord"} 0.0' in text
