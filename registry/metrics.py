@@ -12,11 +12,14 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from controlplane.errors import ControlplaneError
+from controlplane.observability.label_values import OTHER
 from registry.agents.models import Agent, SweepRecord
 from registry.agents.policies import liveness_policy
 from registry.agents.states import State
 from registry.environments.models import Environment
 
+# Environments whose engaged guards have their own series.
+MOST_ENVIRONMENTS = 50
 HEARTBEATS = Counter("cp_heartbeats_total", "Heartbeats received.", ["result"])
 JOINS = Counter("cp_agent_joins_total", "Join requests with a join token.", ["result"])
 
@@ -48,8 +51,11 @@ class FleetMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         guards = GaugeMetricFamily("cp_fleet_guard_engaged", "Active fleet guards.", labels=["environment"])
-        for environment in Environment.objects.exclude(guard_engaged_at=None):
+        engaged = Environment.objects.exclude(guard_engaged_at=None).order_by("name")
+        for environment in engaged[:MOST_ENVIRONMENTS]:
             guards.add_metric([environment.name or "*"], 1)
+        if engaged.count() > MOST_ENVIRONMENTS:
+            guards.add_metric([OTHER], 1)
         yield guards
         record = SweepRecord.objects.annotate(now=Now()).first()
         if record is not None and record.last_sweep_at is not None:

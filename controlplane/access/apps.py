@@ -21,13 +21,16 @@ class AccessConfig(AppConfig):
 
     def ready(self) -> None:
         from controlplane.access import event_types, login_event_types  # noqa: F401  (registers event types)
+        from controlplane.access.auth_metrics import SigningKeyCollector
         from controlplane.access.federation import event_types as federation_event_types  # noqa: F401  (the same)
         from controlplane.access.federation.exchange_grants import register_grants
         from controlplane.access.flyte_auth import checks  # noqa: F401  (registers checks)
         from controlplane.access.issuers.external_tokens import find_people_with
         from controlplane.access.login.oidc.token_people import find_person
         from controlplane.access.oauth import event_types as oauth_event_types  # noqa: F401  (the same)
+        from controlplane.observability.metrics import collect_at_scrape
 
+        collect_at_scrape(SigningKeyCollector())
         register_grants()
         find_people_with(find_person)
         post_migrate.connect(_grant_rights_on_tables, sender=self)

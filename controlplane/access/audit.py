@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from controlplane.access.auth_metrics import count_audit_failure
 from controlplane.access.models import AuditRecord
 from controlplane.database.bulk import as_json, copy_rows
 from controlplane.events import log
@@ -81,17 +82,18 @@ def record_encoded(object_type: str, mutations: Sequence[EncodedMutation], *, ac
     who = (actor.principal_id, actor.name)
     how = (actor.reason, actor.request_id, *_login_values(actor))
     event_ids = uuid7_texts(len(mutations))
-    copy_rows(
-        AuditRecord,
-        _COLUMNS,
-        (
+    with count_audit_failure():
+        copy_rows(
+            AuditRecord,
+            _COLUMNS,
             (
-                *(*who, change.event_type.name, object_type, change.object_id),
-                *(*change.path, None, change.before, change.after, *how, event_id),
-            )
-            for change, event_id in zip(mutations, event_ids, strict=True)
-        ),
-    )
+                (
+                    *(*who, change.event_type.name, object_type, change.object_id),
+                    *(*change.path, None, change.before, change.after, *how, event_id),
+                )
+                for change, event_id in zip(mutations, event_ids, strict=True)
+            ),
+        )
     events = [
         log.EncodedEntry(change.event_type, change.object_id, change.data, change.path)
         for change in mutations
@@ -106,14 +108,15 @@ def record_entries(entries: Sequence[AuditEntry]) -> None:
     if not connection.in_atomic_block:
         raise RuntimeError("Mutations must be recorded within a transaction.")
     events = [_event_entry(entry.object_type, entry.mutation, entry.actor) for entry in entries]
-    copy_rows(
-        AuditRecord,
-        _COLUMNS,
-        (
-            (*_audit_row(entry.object_type, entry.mutation, entry.actor), event.event_id)
-            for entry, event in zip(entries, events, strict=True)
-        ),
-    )
+    with count_audit_failure():
+        copy_rows(
+            AuditRecord,
+            _COLUMNS,
+            (
+                (*_audit_row(entry.object_type, entry.mutation, entry.actor), event.event_id)
+                for entry, event in zip(entries, events, strict=True)
+            ),
+        )
     log.append_each(events)
 
 
@@ -170,21 +173,22 @@ def record(
     if not connection.in_atomic_block:
         raise RuntimeError(f"{event_type.name} must be recorded within a transaction.")
     event_id = uuid7()
-    AuditRecord.objects.create(
-        actor_id=actor.principal_id,
-        actor=actor.name,
-        action=event_type.name,
-        object_type=object_type,
-        object_id=object_id,
-        before=before,
-        after=after,
-        reason=actor.reason,
-        request_id=actor.request_id,
-        team_id=team_id,
-        event_id=event_id,
-        **scope.segments,
-        **dict(zip(_LOGIN_FIELDS, _login_values(actor), strict=True)),
-    )
+    with count_audit_failure():
+        AuditRecord.objects.create(
+            actor_id=actor.principal_id,
+            actor=actor.name,
+            action=event_type.name,
+            object_type=object_type,
+            object_id=object_id,
+            before=before,
+            after=after,
+            reason=actor.reason,
+            request_id=actor.request_id,
+            team_id=team_id,
+            event_id=event_id,
+            **scope.segments,
+            **dict(zip(_LOGIN_FIELDS, _login_values(actor), strict=True)),
+        )
     log.append(
         event_type,
         object_type,

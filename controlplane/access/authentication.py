@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -18,6 +19,12 @@ from rest_framework import authentication
 from rest_framework.request import Request
 
 from controlplane.access import tokens
+from controlplane.access.auth_metrics import (
+    Method,
+    count_authentication,
+    count_token_check,
+    note_known_token,
+)
 from controlplane.access.issuers import external_tokens
 from controlplane.access.issuers.external_tokens import ExternalToken, find_external_token
 from controlplane.access.issuers.verify import looks_like_jwt
@@ -61,6 +68,7 @@ class SessionAuthentication(authentication.SessionAuthentication):
         if not isinstance(principal, Principal) or not principal.is_active:
             return None
         self.enforce_csrf(request)
+        count_authentication(Method.SESSION, accepted=True)
         return session_caller(request._request, principal), None
 
 
@@ -69,14 +77,17 @@ class AnonymousReadAuthentication(authentication.BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Caller, None] | None:
         if settings.ANONYMOUS_READ and request.method in ("GET", "HEAD"):
+            count_authentication(Method.ANONYMOUS, accepted=True)
             return ANONYMOUS_READER, None
         return None
 
 
 def caller_of_read(header: str) -> tuple[Caller, Token | ExternalToken]:
     """Return `caller_by_header`, known from an earlier read of this process if nothing has changed since."""
+    began = time.perf_counter()
     digest = tokens.digest(header)
     if known := KNOWN_CALLERS.find(digest):
+        note_known_token(time.perf_counter() - began)
         return _entered(known.caller, known.caller.login), known.token
     caller, token = caller_by_header(header, is_read=True)
     if isinstance(token, Token):
@@ -94,12 +105,14 @@ def caller_by_header(
     scheme, _, secret = header.partition(" ")
     schemes = (_SCHEME, _IDENTITY_SCHEME) if id_tokens else (_SCHEME,)
     if scheme.lower() in schemes and external_tokens.is_enabled() and looks_like_jwt(secret.strip()):
-        external = find_external_token(secret.strip(), is_identity=scheme.lower() == _IDENTITY_SCHEME)
+        with count_token_check(Method.EXTERNAL_TOKEN):
+            external = find_external_token(secret.strip(), is_identity=scheme.lower() == _IDENTITY_SCHEME)
         return authenticated(external.principal, external.scopes, external.login), external
-    digest = _digest_of(bearer_of(header))
-    rows = _TOKENS_OF_READS if is_read else _TOKENS
-    found, bindings = run_together((rows, [digest]), (_BINDINGS_OF_TOKEN, [digest]))
-    token = _valid(next(iter(found), None))
+    with count_token_check():
+        digest = _digest_of(bearer_of(header))
+        rows = _TOKENS_OF_READS if is_read else _TOKENS
+        found, bindings = run_together((rows, [digest]), (_BINDINGS_OF_TOKEN, [digest]))
+        token = _valid(next(iter(found), None))
     caller = build_caller(token.principal, bindings, token.scopes)
     if is_read:
         caller = replace(caller, teams=tuple(token.team_names))  # type: ignore[attr-defined]  # annotated
@@ -134,7 +147,8 @@ def find_token(secret: str) -> Token:
 
     The reason reveals nothing to a client without the secret.
     """
-    return _valid(_TOKENS.first(_digest_of(secret)))
+    with count_token_check():
+        return _valid(_TOKENS.first(_digest_of(secret)))
 
 
 def _digest_of(secret: str) -> bytes:

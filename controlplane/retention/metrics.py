@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db.models import Max
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
@@ -12,10 +14,13 @@ from prometheus_client.registry import Collector
 from controlplane.access.audit_chain.models import AuditCheck, AuditSeal
 from controlplane.database.clock import statement_now
 from controlplane.retention.holds import active_holds
-from controlplane.retention.logs import LOGS
+from controlplane.retention.logs import LOGS, Log
 from controlplane.retention.models import Archive
-from controlplane.retention.months import months_ahead
+from controlplane.retention.months import Partition, months_ahead, to_archive
 from controlplane.retention.partitions import is_partitioned, partitions_of, rows_astray
+
+# Partitions are archived every six hours.
+_PATIENCE = timedelta(hours=26)
 
 
 class RetentionCollector(Collector):
@@ -52,13 +57,26 @@ def _partitions() -> Iterator[Metric]:
         "Rows in the default partition, because their month had none. Alert above 0.",
         labels=["log"],
     )
+    unarchived = GaugeMetricFamily(
+        "cp_log_partitions_unarchived",
+        "Past partitions that should be archived since 26 hours, and are not. Alert above 0.",
+        labels=["log"],
+    )
     now = statement_now()
     for log in LOGS:
         if is_partitioned(log):
+            unarchived.add_metric([log.table], len(_unarchived(log, now)))
             months.add_metric([log.table], months_ahead(partitions_of(log), now))
             astray.add_metric([log.table], rows_astray(log)[0])
     yield months
     yield astray
+    if settings.ARCHIVE_URL:
+        yield unarchived
+
+
+def _unarchived(log: Log, now: datetime) -> list[Partition]:
+    archived = set(Archive.objects.filter(log=log.table).values_list("partition", flat=True))
+    return to_archive(partitions_of(log), archived, now - _PATIENCE)
 
 
 def _chain() -> Iterator[Metric]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import uvicorn
 
+from controlplane.observability.certificates import note_certificate
 from controlplane.web.fast_protocol import FastProtocol
 
 # Connections that wait to be accepted, of a fleet that comes back at once. The kernel has a limit of its own.
@@ -46,6 +47,8 @@ class Serving:
 
     def run(self, parent_lives: int) -> None:
         """Serve until SIGTERM, or until the other end of `parent_lives` is closed."""
+        if self.certificate:
+            note_certificate("web", self.certificate)
         config = uvicorn.Config(
             self.application,
             http=FastProtocol,

@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 
 import structlog
 
+from controlplane.web.connection_metrics import ConnectionUse
+
 # After a failure Django answers for this long, so that requests do not queue for an unavailable database.
 PAUSE_SECONDS = 0.25
 Question = TypeVar("Question")
@@ -22,8 +24,11 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class _Request(Generic[Question, Answer]):
+    """asked_at: by the clock of the event loop."""
+
     question: Question
     done: Callable[[Answer | None], None]
+    asked_at: float
 
 
 class NaturalBatches(Generic[Question, Answer]):
@@ -31,7 +36,7 @@ class NaturalBatches(Generic[Question, Answer]):
 
     work: answers a batch in order, with None for questions that Django must answer.
     most: maximum questions in a batch. patience: timeout of a batch in seconds; None: it cannot be cancelled.
-    workers: concurrent batches. name: for the log.
+    workers: concurrent batches, each with a connection to Postgres. name: for the log and for metrics.
     """
 
     def __init__(
@@ -48,6 +53,7 @@ class NaturalBatches(Generic[Question, Answer]):
         self._patience = patience
         self._name = name
         self._idle_workers = workers
+        self._connections = ConnectionUse(name, workers)
         self._queue: deque[_Request[Question, Answer]] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._starting = False
@@ -67,10 +73,11 @@ class NaturalBatches(Generic[Question, Answer]):
     def put(self, question: Question, done: Callable[[Answer | None], None]) -> None:
         """Have `done` called with the answer, as `ask` returns it. done: raises nothing."""
         loop = asyncio.get_running_loop()
-        if loop.time() < self._paused_until:
+        now = loop.time()
+        if now < self._paused_until:
             done(None)
             return
-        self._queue.append(_Request(question, done))
+        self._queue.append(_Request(question, done, now))
         if self._idle_workers and not self._starting:
             self._starting = True
             loop.call_soon(self._start)
@@ -83,6 +90,7 @@ class NaturalBatches(Generic[Question, Answer]):
         """Start a worker. Two turns of the event loop after the first question: that makes batches larger."""
         self._starting = False
         self._idle_workers -= 1
+        self._connections.begin()
         task = asyncio.get_running_loop().create_task(self._serve())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -94,10 +102,14 @@ class NaturalBatches(Generic[Question, Answer]):
                 await self._serve_batch()
         finally:
             self._idle_workers += 1
+            self._connections.end()
 
     async def _serve_batch(self) -> None:
         size = min(self._most, len(self._queue))
         batch = [self._queue.popleft() for _ in range(size)]
+        now = asyncio.get_running_loop().time()
+        for request in batch:
+            self._connections.wait(now - request.asked_at)
         answers: Sequence[Answer | None] = [None] * size
         try:
             answers = await self._answers([request.question for request in batch])

@@ -16,6 +16,7 @@ from threading import Event
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from controlplane.web.connection_metrics import ConnectionUse
 from controlplane.web.incomplete_body import IncompleteBody
 
 Scope = dict[str, Any]
@@ -39,10 +40,14 @@ class ClientDisconnected(Exception):
 
 
 class Bridge:
-    """body_limit: maximum bytes of a body that the application gets."""
+    """body_limit: maximum bytes of a body that the application gets. kind: of its requests, for metrics."""
 
-    def __init__(self, application: WSGIApplication, *, threads: int, queue: int, body_limit: int) -> None:
+    def __init__(
+        self, application: WSGIApplication, *, threads: int, queue: int, body_limit: int, kind: str = "web"
+    ) -> None:
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="django")
+        # Each thread has a connection of its own.
+        self._connections = ConnectionUse(kind, threads)
         self._application = application
         self._body_limit = body_limit
         self._queue = asyncio.Semaphore(queue)
@@ -54,13 +59,30 @@ class Bridge:
             await resources.enter_async_context(self._queue)
             body = await self._read(scope, receive, resources)
             streamed = _Stream(receive, send, self._stopping)
-            answer = await asyncio.get_running_loop().run_in_executor(
-                self.pool, self._run, environ_of(scope, body), streamed
-            )
+            answer = await self._run_in_thread(environ_of(scope, body), streamed)
         if answer is not None:
             status, headers, content = answer
             await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": content})
+
+    async def _run_in_thread(
+        self, environ: dict[str, Any], streamed: _Stream
+    ) -> tuple[int, Any, bytes] | None:
+        loop = asyncio.get_running_loop()
+        asked_at, started_at = loop.time(), 0.0
+
+        def run() -> tuple[int, Any, bytes] | None:
+            nonlocal started_at
+            started_at = loop.time()
+            return self._run(environ, streamed)
+
+        self._connections.begin()
+        try:
+            return await loop.run_in_executor(self.pool, run)
+        finally:
+            self._connections.end()
+            if started_at:
+                self._connections.wait(started_at - asked_at)
 
     async def close(self, patience: float) -> None:
         """Wait for running requests; streams end at their next piece."""

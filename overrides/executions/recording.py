@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -18,6 +19,7 @@ from controlplane.identity.actors import Actor
 from controlplane.ids import uuid7
 from controlplane.scopes import Scope
 from overrides import event_types
+from overrides.executions.metrics import count_phase
 from overrides.executions.phases import Subject, refusal
 from overrides.executions.reports import Facts, Refused, Report
 
@@ -33,10 +35,14 @@ _EVENT_TYPES: dict[Subject, EventType] = {
 
 @dataclass(frozen=True, slots=True)
 class _Execution:
-    """The row of an execution, which is locked. workflow: None if FlyteAdmin was not asked."""
+    """The row of an execution, which is locked. workflow: None if FlyteAdmin was not asked.
+
+    occurred_at: of the event of its phase.
+    """
 
     id: UUID
     phase: str
+    occurred_at: datetime | None
     workflow: str | None
     principal: str
     labels: Mapping[str, str]
@@ -93,10 +99,11 @@ def _locked(report: Report) -> _Execution:
     """Return the execution, a new one if needed, locked until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, [uuid7(), report.project, report.domain, report.execution])
-        row_id, phase, workflow, principal, labels, launch_plan = cursor.fetchone()
+        row_id, phase, occurred_at, workflow, principal, labels, launch_plan = cursor.fetchone()
     # Django's cursors return jsonb as text.
     known_plan = msgspec.json.decode(launch_plan) if launch_plan else None
-    return _Execution(row_id, phase, workflow, principal, msgspec.json.decode(labels), known_plan)
+    known_labels = msgspec.json.decode(labels)
+    return _Execution(row_id, phase, occurred_at, workflow, principal, known_labels, known_plan)
 
 
 def _refused(execution: _Execution, report: Report) -> Refused | None:
@@ -114,12 +121,19 @@ def _refused(execution: _Execution, report: Report) -> Refused | None:
 
 def _write(execution: _Execution, report: Report, actor: Actor) -> None:
     if report.subject is Subject.WORKFLOW:
-        code = report.error_code[:_MOST_OF_A_CODE]
-        _execute(_PHASE, [report.phase, report.occurred_at, code, execution.id])
+        _enter_phase(execution, report)
     else:
         _execute(_STEP, [execution.id, _key(report), report.phase, report.version])
     if report.subject in settings.FLYTE_EVENT_TYPES:
         _append(execution, report, actor)
+
+
+def _enter_phase(execution: _Execution, report: Report) -> None:
+    code = report.error_code[:_MOST_OF_A_CODE]
+    with connection.cursor() as cursor:
+        cursor.execute(_PHASE, [report.phase, report.occurred_at, code, execution.id])
+        (seconds,) = cursor.fetchone()
+    count_phase(report, before=execution.phase, entered_at=execution.occurred_at, seconds=seconds)
 
 
 def _append(execution: _Execution, report: Report, actor: Actor) -> None:
@@ -154,7 +168,7 @@ def _execute(statement: str, values: Sequence[Any]) -> None:
 _LOCK = """
 INSERT INTO flyte_execution (id, project, domain, name) VALUES (%s, %s, %s, %s)
 ON CONFLICT (project, domain, name) DO UPDATE SET updated_at = statement_timestamp()
-RETURNING id, phase, workflow, principal, labels, launch_plan
+RETURNING id, phase, occurred_at, workflow, principal, labels, launch_plan
 """
 # A statement of its own: it sees what the transaction that held the lock before has committed.
 _STEP_BEFORE = "SELECT phase, phase_version FROM flyte_execution_step WHERE execution_id = %s AND key = %s"
@@ -162,7 +176,10 @@ _STEP = """
 INSERT INTO flyte_execution_step (execution_id, key, phase, phase_version) VALUES (%s, %s, %s, %s)
 ON CONFLICT (execution_id, key) DO UPDATE SET phase = excluded.phase, phase_version = excluded.phase_version
 """
-_PHASE = "UPDATE flyte_execution SET phase = %s, occurred_at = %s, error_code = %s WHERE id = %s"
+_PHASE = """
+UPDATE flyte_execution SET phase = %s, occurred_at = %s, error_code = %s WHERE id = %s
+RETURNING greatest(extract(epoch FROM statement_timestamp() - created_at), 0)::float
+"""
 _COMPLETE = """
 UPDATE flyte_execution SET workflow = %s, principal = %s, labels = %s, launch_plan = %s WHERE id = %s
 """

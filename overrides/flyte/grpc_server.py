@@ -16,6 +16,7 @@ import grpc
 from django.conf import settings
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
+from controlplane.observability.certificates import note_certificate
 from overrides.flyte.grpc_calls import CallHandler
 from overrides.flyte.grpc_reads.reads import FlyteReads
 from overrides.flyte.grpc_services import add_health_and_reflection, methods
@@ -123,4 +124,5 @@ def _bind(server: grpc.aio.Server, options: ListenOptions) -> int:
     if not options.certificate:
         return int(server.add_insecure_port(address))
     pair = (Path(options.key).read_bytes(), Path(options.certificate).read_bytes())
+    note_certificate("flyte_grpc", options.certificate)
     return int(server.add_secure_port(address, grpc.ssl_server_credentials([pair])))

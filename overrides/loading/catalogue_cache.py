@@ -17,6 +17,7 @@ import structlog
 from prometheus_client import Counter
 
 from controlplane.errors import ControlplaneError
+from controlplane.observability.label_values import FirstValues
 from controlplane.scopes import Level
 from overrides.models import GuardRailRow, Revision, TypeDefinition
 from overrides.resolution.rails import GuardRail
@@ -24,6 +25,9 @@ from overrides.resource_types import BUILT_IN, ResourceType
 from overrides.resource_types.catalogue import Catalogue
 from overrides.resource_types.operators import path_of, restore
 
+# Types that have their own series.
+MOST_TYPES = 50
+_TYPES = FirstValues(MOST_TYPES)
 UNREADABLE_TYPES = Counter(
     "cp_unreadable_resource_types_total", "Stored definitions that cannot be read.", ["resource_type"]
 )
@@ -67,7 +71,7 @@ def _restored_type(row: TypeDefinition) -> ResourceType | None:
     try:
         return restore(row.definition, version=row.version)
     except (ControlplaneError, AttributeError, LookupError, TypeError, ValueError) as error:
-        UNREADABLE_TYPES.labels(row.name).inc()
+        UNREADABLE_TYPES.labels(_TYPES.label(row.name)).inc()
         log.error("resource_type.left_out", resource_type=row.name, version=row.version, error=repr(error))
         return None
 

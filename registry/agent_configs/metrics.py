@@ -10,10 +10,13 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from controlplane.database.clock import database_now
+from controlplane.observability.label_values import OTHER
 from registry.agent_configs.models import AgentConfig, AgentConfigQuarantine, AgentConfigStatus, DataPlane
 from registry.agent_configs.part_models import AgentConfigPart
 from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
 
+# Data planes that have their own series, by name; `other` has those of the rest that need a person.
+MOST_DATA_PLANES = 50
 VALIDATIONS = Counter("agentcfg_validation_requests_total", "Validated documents.", ["source", "verdict"])
 VALIDATION_SECONDS = Histogram(
     "agentcfg_validation_duration_seconds",
@@ -85,26 +88,32 @@ def _conflicts() -> Iterator[GaugeMetricFamily]:
     yield family
 
 
-def _parts() -> GaugeMetricFamily:
-    family = GaugeMetricFamily("agentcfg_parts_held", "Teams with a held change.", labels=["data_plane"])
-    rows = AgentConfigPart.objects.exclude(held=None).values_list("data_plane").annotate(n=Count("id"))
-    counts = dict(rows)
-    for name in DataPlane.objects.order_by("name").values_list("name", flat=True):
-        family.add_metric([name], counts.get(name, 0))
-    return family
-
-
 def _planes() -> Iterator[GaugeMetricFamily]:
     revision = GaugeMetricFamily("agentcfg_bundle_revision", "The active revision.", labels=["data_plane"])
     age = GaugeMetricFamily("agentcfg_bundle_age_seconds", "Age of the active bundle.", labels=["data_plane"])
     hold = GaugeMetricFamily("agentcfg_bundle_held", "1 while a bundle is held.", labels=["data_plane"])
+    parts = GaugeMetricFamily("agentcfg_parts_held", "Teams with a held change.", labels=["data_plane"])
     now = database_now()
-    for plane in DataPlane.objects.order_by("name"):
+    held = AgentConfigPart.objects.exclude(held=None).values_list("data_plane").annotate(n=Count("id"))
+    held_parts = dict(held)
+    rest_held, rest_parts = 0, 0
+    for number, plane in enumerate(DataPlane.objects.order_by("name")):
+        is_held, part_count = int(plane.held is not None), held_parts.get(plane.name, 0)
+        if number >= MOST_DATA_PLANES:
+            rest_held, rest_parts = max(rest_held, is_held), rest_parts + part_count
+            continue
         revision.add_metric([plane.name], plane.active_revision)
-        hold.add_metric([plane.name], int(plane.held is not None))
+        hold.add_metric([plane.name], is_held)
+        parts.add_metric([plane.name], part_count)
         if plane.activated_at:
             age.add_metric([plane.name], (now - plane.activated_at).total_seconds())
-    yield from (revision, age, hold, _parts())
+    if DataPlane.objects.count() > MOST_DATA_PLANES:
+        hold.add_metric([OTHER], rest_held)
+        parts.add_metric([OTHER], rest_parts)
+    yield from (revision, age, hold, parts, _acks())
+
+
+def _acks() -> GaugeMetricFamily:
     acks = GaugeMetricFamily(
         "agentcfg_data_plane_acks", "Data planes by last acknowledgement.", labels=["state"]
     )
@@ -112,4 +121,4 @@ def _planes() -> Iterator[GaugeMetricFamily]:
     counted = dict(DataPlane.objects.exclude(ack_state="").values_list("ack_state").annotate(n=Count("name")))
     for state, count in sorted({**counted, "WAITING": waiting.count()}.items()):
         acks.add_metric([state], count)
-    yield acks
+    return acks

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections import Counter as Counts
+from collections.abc import Iterator, Sequence
 
 from django.db import connection
 from prometheus_client import Counter, Metric
@@ -11,11 +12,14 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from controlplane.messaging.dead_letters import open_letters
+from controlplane.observability.label_values import OTHER
 from registry.agents.states import LIVE
 from registry.dispatch.lifecycle.states import ResourceState
 
 # Of relays. result: applied, duplicate or refused.
 MESSAGES = Counter("cp_dispatch_messages_total", "Messages received over NATS.", ["result"])
+# Service types that have their own series.
+MOST_SERVICE_TYPES = 20
 _UNFINISHED = (
     *(ResourceState.PENDING, ResourceState.QUEUED, ResourceState.PROVISIONING),
     *(ResourceState.CANCELLING, ResourceState.DELETING, ResourceState.DELETION_FAILED),
@@ -36,6 +40,7 @@ class DispatchCollector(Collector):
         )
         yield from _agents()
         yield from _resources()
+        yield _by_service_type()
         yield CounterMetricFamily(
             "cp_resource_replacements",
             "Assignments of resources to another agent than the first.",
@@ -90,6 +95,32 @@ def _resources() -> Iterator[Metric]:
     yield from (counts, ages)
 
 
+def _by_service_type() -> Metric:
+    family = GaugeMetricFamily(
+        "cp_dispatch_requests",
+        "Requested resources by service type and unfinished state; `other` adds up the rarer types.",
+        labels=["service_type", "state"],
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_BY_SERVICE_TYPE, [[state.value for state in _UNFINISHED]])
+        rows = cursor.fetchall()
+    for (service_type, state), number in add_up_rare(rows, MOST_SERVICE_TYPES).items():
+        family.add_metric([service_type, state], number)
+    return family
+
+
+def add_up_rare(rows: Sequence[tuple[str, str, int]], most: int) -> dict[tuple[str, str], int]:
+    """Return numbers by service type and state; types beyond the `most` frequent ones are `other`."""
+    totals: Counts[str] = Counts()
+    for service_type, _, number in rows:
+        totals[service_type] += number
+    own = {service_type for service_type, _ in totals.most_common(most)}
+    counts: Counts[tuple[str, str]] = Counts()
+    for service_type, state, number in rows:
+        counts[service_type if service_type in own else OTHER, state] += number
+    return dict(counts)
+
+
 _AGENTS = """
 SELECT count(*) FILTER (WHERE NOT coalesce(messaging.has_consumer, false)
                           AND coalesce(messaging.channel, 'nats') = 'nats'),
@@ -101,6 +132,10 @@ _RESOURCES = """
 SELECT state, count(*),
        greatest(extract(epoch FROM statement_timestamp() - min(state_since)), 0)::float
   FROM registry_resource WHERE state = ANY(%s) GROUP BY state
+"""
+_BY_SERVICE_TYPE = """
+SELECT service_type, state, count(*) FROM registry_resource WHERE state = ANY(%s)
+ GROUP BY service_type, state ORDER BY service_type
 """
 # Ids of transactions that have not ended yet are skipped: after a minute they have.
 _REPLACEMENTS = """

@@ -44,7 +44,13 @@ class PasswordQueue:
     def __init__(
         self, application: WSGIApplication, fallback: Application, *, threads: int, queue: int
     ) -> None:
-        self._bridge = Bridge(application, threads=threads, queue=threads + queue, body_limit=_LONGEST_BODY)
+        self._bridge = Bridge(
+            application,
+            threads=threads,
+            queue=threads + queue,
+            body_limit=_LONGEST_BODY,
+            kind="passwords",
+        )
         self._fallback = fallback
         self._free = threads + queue
 

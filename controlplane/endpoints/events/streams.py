@@ -17,6 +17,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
+from prometheus_client import Gauge
 
 from controlplane.api.problems import plain_response
 from controlplane.endpoints.events.feed import Feed
@@ -26,6 +27,7 @@ from controlplane.events.stream_protocol import CLOUDEVENTS, Watch, bookmark, wa
 from controlplane.web.django_bridge import Application, Message, Receive, Send
 
 ROUTE = "/api/v1/events"
+WATCHERS = Gauge("cp_watchers", "Open event streams and long polls.", multiprocess_mode="livesum")
 _WAIT = re.compile(rb"(?<![^&])wait=[^&]*&?")
 # Proxies close connections after a minute without data.
 KEEP_ALIVE_SECONDS = 15.0
@@ -88,6 +90,7 @@ class Watchers:
             await _too_many_response().send(send)
             return
         self._by_principal[principal] += 1
+        WATCHERS.inc()
         self._feed.join()
         try:
             watcher = _Watcher(self._feed, self._call_django, self._stopping, body, scope, receive, send)
@@ -95,6 +98,7 @@ class Watchers:
         finally:
             self._feed.leave()
             self._by_principal[principal] -= 1
+            WATCHERS.dec()
 
     def stop(self) -> None:
         """Close all connections. Watchers reconnect to another process and miss no events."""

@@ -44,7 +44,7 @@ class FastPolls(FastPath):
             self._read,
             most=_MAX_BATCH,
             patience=_PATIENCE_SECONDS,
-            name="configuration polls",
+            name="config_polls",
             workers=settings.CONFIG_POLL_CONNECTIONS,
         )
         self._idle: list[PollConnection] = []

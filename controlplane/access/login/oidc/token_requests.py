@@ -11,6 +11,7 @@ from authlib.oauth2.auth import ClientAuth
 from authlib.oauth2.rfc6749.parameters import prepare_token_request
 
 from controlplane import outgoing
+from controlplane.access.auth_metrics import count_oidc_request
 from controlplane.access.issuers.discovery import IssuerAddress
 from controlplane.access.login.oidc.provider import Provider
 from controlplane.access.login.oidc.provider_metadata import ProviderMetadata, address_of
@@ -42,6 +43,11 @@ class CodeExchange:
 
 def exchange_code(provider: Provider, metadata: ProviderMetadata, exchange: CodeExchange) -> TokenAnswer:
     """Exchange the code for tokens. Raises LoginRefused, RemoteFailed."""
+    with count_oidc_request(provider.slug):
+        return _exchanged(provider, metadata, exchange)
+
+
+def _exchanged(provider: Provider, metadata: ProviderMetadata, exchange: CodeExchange) -> TokenAnswer:
     body = prepare_token_request(
         "authorization_code",
         code=exchange.code,
@@ -72,10 +78,11 @@ def fetch_userinfo(provider: Provider, metadata: ProviderMetadata, access_token:
     if not url or not access_token:
         return {}
     headers = {"Accept": "application/json", "Authorization": f"Bearer {access_token}"}
-    content = outgoing.fetch(
-        url, headers=headers, max_bytes=_MAX_BYTES, seconds=_SECONDS, **_reach(provider, url)
-    )
-    return _parse(content, url)
+    with count_oidc_request(provider.slug):
+        content = outgoing.fetch(
+            url, headers=headers, max_bytes=_MAX_BYTES, seconds=_SECONDS, **_reach(provider, url)
+        )
+        return _parse(content, url)
 
 
 def _client_auth(provider: Provider, metadata: ProviderMetadata) -> ClientAuth:

@@ -41,7 +41,7 @@ class RevisionCheck:
         self._last: RevisionState | None = None
         self._last_made_at: datetime | None = None
         self._polls: NaturalBatches[None, RevisionState] = NaturalBatches(
-            self._poll_for_all, most=sys.maxsize, patience=_PATIENCE_SECONDS, name="revision polls"
+            self._poll_for_all, most=sys.maxsize, patience=_PATIENCE_SECONDS, name="fast_reads"
         )
 
     def poll(self, done: Callable[[RevisionState | None], None]) -> None:
