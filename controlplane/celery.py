@@ -30,8 +30,16 @@ def _note_ticks(**_: Any) -> None:
 
 
 @beat_init.connect
+def _serve_metrics_of_beat(**_: Any) -> None:
+    _serve_metrics("beat")
+
+
 @worker_ready.connect
-def _serve_metrics(**_: Any) -> None:
+def _serve_metrics_of_worker(**_: Any) -> None:
+    _serve_metrics("worker")
+
+
+def _serve_metrics(process: str) -> None:
     from controlplane.observability.process_pages import serve_metrics
 
-    serve_metrics()
+    serve_metrics(process)

@@ -12,16 +12,24 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from controlplane.errors import ControlplaneError
-from controlplane.observability.label_values import OTHER
+from controlplane.observability.label_values import OTHER, FirstValues
 from registry.agents.models import Agent, SweepRecord
 from registry.agents.policies import liveness_policy
 from registry.agents.states import State
 from registry.environments.models import Environment
 
 # Environments whose engaged guards have their own series.
-MOST_ENVIRONMENTS = 50
+MOST_ENVIRONMENTS = 20
+# Codes of errors that have their own series.
+MOST_RESULTS = 20
+_RESULTS = FirstValues(MOST_RESULTS)
 HEARTBEATS = Counter("cp_heartbeats_total", "Heartbeats received.", ["result"])
 JOINS = Counter("cp_agent_joins_total", "Join requests with a join token.", ["result"])
+
+
+def result_label(code: str) -> str:
+    """Return the label of a result. code: of the error, or `accepted`."""
+    return _RESULTS.label(code)
 
 
 @contextmanager
@@ -30,7 +38,7 @@ def count_heartbeat() -> Iterator[None]:
     try:
         yield
     except ControlplaneError as error:
-        HEARTBEATS.labels(error.code).inc()
+        HEARTBEATS.labels(result_label(error.code)).inc()
         raise
     HEARTBEATS.labels("accepted").inc()
 

@@ -30,7 +30,7 @@ AUDIT_FAILURES = Counter(
     "cp_audit_failures_total", "Audit records that Postgres did not take, whose changes were undone."
 )
 # Providers that have their own series.
-MOST_PROVIDERS = 50
+MOST_PROVIDERS = 20
 _PROVIDERS = FirstValues(MOST_PROVIDERS)
 
 

@@ -15,13 +15,13 @@ from prometheus_client.registry import REGISTRY, Collector
 from controlplane.observability.alerting.thresholds import Figure
 from controlplane.observability.exemplars import exemplar_of
 from controlplane.observability.process_group import families_of_group, group_folder
-from controlplane.observability.request_labels import class_of, labels_of
+from controlplane.observability.request_labels import class_of, labels_of, timed_route
 from controlplane.observability.scrapes import Scrapes
 
 # When each series began: Prometheus does not need them, and they would be a fifth of all series.
-disable_created_metrics()
+disable_created_metrics()  # type: ignore[no-untyped-call]
 REQUESTS = Counter("cp_http_requests_total", "Requests answered.", ["method", "route", "code_class"])
-# Few buckets, since each route has all of them.
+# Few buckets, and few routes: each has all buckets.
 DURATION = Histogram(
     "cp_http_request_duration_seconds",
     "Time to answer.",
@@ -41,10 +41,11 @@ class MetricsMiddleware:
         started = time.perf_counter()
         response = self.get_response(request)
         match = request.resolver_match
-        method, route = labels_of(request.method, match and match.route, response.status_code)
+        method, route = labels_of(request.method, match.route if match else None, response.status_code)
         REQUESTS.labels(method, route, class_of(response.status_code)).inc()
         seconds = time.perf_counter() - started
-        DURATION.labels(method, route).observe(seconds, exemplar_of(request.META.get("HTTP_TRACEPARENT")))
+        exemplar = exemplar_of(request.META.get("HTTP_TRACEPARENT"))
+        DURATION.labels(method, timed_route(route)).observe(seconds, exemplar)
         return response
 
 

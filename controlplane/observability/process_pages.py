@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from prometheus_client import Gauge
 
 from controlplane.observability.metrics import Exposition, process_exposition
 
@@ -34,6 +35,9 @@ class _Server(ThreadingHTTPServer):
         super().__init__((address, port), _Pages)
 
 
+_STARTED_AT = Gauge(
+    "cp_process_start_time_seconds", "When a process has started.", ["process"], multiprocess_mode="livemin"
+)
 _TEXT = "text/plain; charset=utf-8"
 
 
@@ -50,8 +54,12 @@ def serve_pages(port: int, address: str = "") -> ThreadingHTTPServer:
     return server
 
 
-def serve_metrics() -> None:
-    """Serve on METRICS_PORT until the process ends. Raises CommandError if the port is taken."""
+def serve_metrics(process: str) -> None:
+    """Serve on METRICS_PORT until the process ends. Raises CommandError if the port is taken.
+
+    process: its name, by which an alert misses it.
+    """
+    _STARTED_AT.labels(process).set_to_current_time()
     if not settings.METRICS_PORT:
         return
     try:

@@ -19,7 +19,7 @@ WAIT_SECONDS = Histogram(
     buckets=(0.1, 1, 10, 60, 300, 1800, 7200),
 )
 # Pools that have their own series; the others are added up.
-_MOST_POOLS = 200
+MOST_POOLS = 200
 _OTHER = "other"
 _Figures = tuple[str, int, int, int, float, float]
 
@@ -65,7 +65,7 @@ class PoolCollector(Collector):
             rows = cursor.fetchall()
             cursor.execute(_DRIFT)
             ((drift,),) = cursor.fetchall() or [(0,)]
-        for pool, *figures in [*rows[:_MOST_POOLS], *_added_up(rows[_MOST_POOLS:])]:
+        for pool, *figures in [*rows[:MOST_POOLS], *_added_up(rows[MOST_POOLS:])]:
             for family, figure in zip(families, figures, strict=True):
                 family.add_metric([pool], figure)
         yield from families

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from prometheus_client import Counter
 
 from controlplane.observability.metrics import DURATION, REQUESTS
-from controlplane.observability.request_labels import class_of, labels_of
+from controlplane.observability.request_labels import class_of, labels_of, timed_route
 
 _PAUSE_SECONDS = 0.5
 READS = Counter(
@@ -76,9 +76,9 @@ class RequestMetrics:
             self._outcomes.labels(outcome).inc(count)
         self._counts.clear()
         for (method, status), requests in self._requests.items():
-            labels = labels_of(method, self._route, status)
-            REQUESTS.labels(*labels, class_of(status)).inc(sum(requests.by_bucket))
-            duration = DURATION.labels(*labels)
+            label, route = labels_of(method, self._route, status)
+            REQUESTS.labels(label, route, class_of(status)).inc(sum(requests.by_bucket))
+            duration = DURATION.labels(label, timed_route(route))
             # Histogram.observe for many values.
             duration._sum.inc(requests.seconds)
             for bucket, count in zip(duration._buckets, requests.by_bucket, strict=True):

@@ -36,9 +36,14 @@ class Dashboard:
 def figure(title: str, metric: str, unit: str = COUNT, by: str = "", description: str = "") -> Panel:
     """Return a panel of a figure that is read from the database."""
     labels = f" by ({by})" if by else ""
-    return Panel(
-        title, unit, (Query(f"max{labels} ({metric})", f"{{{{{by}}}}}" if by else title),), description
-    )
+    legend = " ".join(f"{{{{{label}}}}}" for label in by.split(", ")) if by else title
+    return Panel(title, unit, (Query(f"max{labels} ({metric})", legend),), description)
+
+
+def total(title: str, metric: str, by: str = "") -> Panel:
+    """Return a panel of a figure that each process shows for itself."""
+    labels = f" by ({by})" if by else ""
+    return Panel(title, COUNT, (Query(f"sum{labels} ({metric})", f"{{{{{by}}}}}" if by else title),))
 
 
 def rate(title: str, metric: str, by: str, description: str = "") -> Panel:

@@ -12,7 +12,7 @@ from overrides.executions.phases import Subject, is_terminal
 from overrides.executions.reports import Report
 
 # Phases of Flyte's WorkflowExecution; other texts cannot be parsed.
-_PHASES = (
+PHASES = (
     *("UNDEFINED", "QUEUED", "RUNNING", "SUCCEEDING", "SUCCEEDED"),
     *("FAILING", "FAILED", "ABORTED", "TIMED_OUT", "ABORTING"),
 )
@@ -38,13 +38,13 @@ def count_phase(report: Report, *, before: str, entered_at: datetime | None, sec
 
     before: its phase until then. entered_at: when it entered that. seconds: since its first event arrived.
     """
-    if report.phase in _PHASES:
+    if report.phase in PHASES:
         transaction.on_commit(partial(_count, report, before, entered_at, seconds))
 
 
 def _count(report: Report, before: str, entered_at: datetime | None, seconds: float) -> None:
     EXECUTIONS.labels(report.phase).inc()
-    if entered_at and report.occurred_at and before in _PHASES:
+    if entered_at and report.occurred_at and before in PHASES:
         PHASE_SECONDS.labels(before).observe(max((report.occurred_at - entered_at).total_seconds(), 0.0))
     if is_terminal(Subject.WORKFLOW, report.phase):
         WORKFLOW_SECONDS.labels(report.phase).observe(seconds)

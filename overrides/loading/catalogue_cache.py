@@ -26,7 +26,7 @@ from overrides.resource_types.catalogue import Catalogue
 from overrides.resource_types.operators import path_of, restore
 
 # Types that have their own series.
-MOST_TYPES = 50
+MOST_TYPES = 20
 _TYPES = FirstValues(MOST_TYPES)
 UNREADABLE_TYPES = Counter(
     "cp_unreadable_resource_types_total", "Stored definitions that cannot be read.", ["resource_type"]

@@ -49,7 +49,7 @@ class Command(BaseCommand):
         _check_encrypted()
         if not is_checked:
             self.check()
-        serve_metrics()
+        serve_metrics("flyte-grpc")
         try:
             serve(_listening(), grace=_GRACE_SECONDS, until=self._until_stopped)
         except OSError as error:

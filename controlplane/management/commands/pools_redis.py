@@ -16,7 +16,7 @@ class Command(BaseCommand):
     help = "Serve resource pools to FlytePropellers that keep them in Redis, until stopped."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        serve_metrics()
+        serve_metrics("pools-redis")
         try:
             asyncio.run(self._serve())
         except OSError as error:

@@ -30,7 +30,7 @@ class Command(BaseCommand):
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, end)
-        serve_metrics()
+        serve_metrics("relay")
         probes = serve_pages(settings.RELAY_PORT) if settings.RELAY_PORT else None
         self.stdout.write(f"Relay runs: {', '.join(only or LOOPS)}")
         self.stdout.flush()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from controlplane.observability.alerting.rules import Alert, Severity
 from controlplane.observability.alerting.thresholds import Threshold
 
+_DAY = 86_400
 CAUSES = (
     Alert(
         "CpMetricsAbsent",
@@ -13,6 +14,25 @@ CAUSES = (
         "No web server of Controlplane is scraped.",
         "Nothing else of Controlplane can raise an alert meanwhile.",
         "5m",
+    ),
+    Alert(
+        "CpProcessAbsent",
+        " or ".join(
+            f'absent(cp_process_start_time_seconds{{process="{process}"}})' for process in ("worker", "relay")
+        ),
+        Severity.TICKET,
+        "No {{ $labels.process }} of Controlplane is scraped.",
+        "It does not run, or has no METRICS_PORT: alerts on what it counts cannot fire.",
+        "10m",
+    ),
+    Alert(
+        "CpBeatMissing",
+        "time() - max(cp_beat_last_tick_timestamp_seconds) > 60"
+        " or (absent(cp_beat_last_tick_timestamp_seconds) and on() max(cp_heartbeat_interval_seconds) > 0)",
+        Severity.PAGE,
+        "Beat starts no tasks.",
+        "Beat is down, or Valkey is. Silent agents are not noticed, and nothing is tidied up.",
+        "2m",
     ),
     Alert(
         "CpSweepStale",
@@ -105,6 +125,51 @@ CAUSES = (
         "The source {{ $labels.source }} of agent configurations cannot be read.",
         "The last good configurations stay in force, and changes do not arrive.",
         "10m",
+    ),
+    Alert(
+        "CpReplicationLag",
+        Threshold("cp_db_replication_lag_seconds", 10, by="node"),
+        Severity.TICKET,
+        "The standby {{ $labels.node }} of Postgres is {{ $value | humanizeDuration }} behind.",
+        "A failover to it would lose what it has not received, or take longer.",
+        "5m",
+    ),
+    Alert(
+        "CpNoSyncStandby",
+        Threshold("cp_db_sync_standby_missing", 0),
+        Severity.PAGE,
+        "Postgres waits for a standby with each commit, and none is connected.",
+        "Changes hang until a standby is back.",
+        "1m",
+    ),
+    Alert(
+        "CpKeyRotationOverdue",
+        Threshold("cp_signing_key_age_seconds", 100 * _DAY),
+        Severity.TICKET,
+        "The key that signs JWTs is {{ $value | humanizeDuration }} old.",
+        "Keys are rotated every 90 days, so that one that leaked ends.",
+    ),
+    Alert(
+        "CpCertExpiring",
+        f"min by (certificate) (cp_certificate_expiry_timestamp_seconds) - time() < {14 * _DAY}",
+        Severity.TICKET,
+        "The certificate {{ $labels.certificate }} ends in {{ $value | humanizeDuration }}.",
+        "Afterwards clients refuse to connect.",
+    ),
+    Alert(
+        "CpAuditFailing",
+        "sum(rate(cp_audit_failures_total[10m])) > 0",
+        Severity.PAGE,
+        "Audit records cannot be written, and their changes are undone.",
+        "Postgres refuses the rows: it is full, a table is locked, or a role lacks a right.",
+        "5m",
+    ),
+    Alert(
+        "CpArchiveStale",
+        Threshold("cp_log_partitions_unarchived", 0, by="log"),
+        Severity.TICKET,
+        "Partitions of the log {{ $labels.log }} are not archived: {{ $value }}.",
+        "They should have been for more than 26 hours. Nothing is dropped meanwhile.",
     ),
     Alert(
         "CpPartitionMissing",

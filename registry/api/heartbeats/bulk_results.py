@@ -15,7 +15,7 @@ from registry.api.heartbeats import schemas
 from registry.api.heartbeats.bulk_entries import BadEntry, Entry, read_entries, read_exactly
 from registry.heartbeats.record_many import RecordingOptions, record_each, renew_heartbeats
 from registry.heartbeats.renew import Renewal
-from registry.metrics import HEARTBEATS
+from registry.metrics import HEARTBEATS, result_label
 
 
 def record_batch(items: Sequence[Any], options: RecordingOptions) -> list[dict[str, Any]]:
@@ -31,7 +31,7 @@ def record_batch(items: Sequence[Any], options: RecordingOptions) -> list[dict[s
     results = {**renewals, **record_each(rest, options)}
     shown = [_show(entry, results, options.policy) for entry in entries]
     for code, count in Counter(result["code"] or "accepted" for result in shown).items():
-        HEARTBEATS.labels(code).inc(count)
+        HEARTBEATS.labels(result_label(code)).inc(count)
     return shown
 
 

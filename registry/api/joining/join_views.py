@@ -32,7 +32,7 @@ from registry.joining.join_tokens import find_join_token, record_refusal
 from registry.joining.models import JoinToken
 from registry.joining.repeated_joins import RepeatKey, repeat_key
 from registry.joining.subject_joins import SubjectAdmission, find_admission, join_with_subject
-from registry.metrics import JOINS
+from registry.metrics import JOINS, result_label
 
 _SCHEME = "bearer"
 _SUBJECT = "subject_token"
@@ -137,7 +137,7 @@ class AgentJoin(Endpoint):
             else:
                 raise _two_tokens()
         except ControlplaneError as error:
-            JOINS.labels(error.code).inc()
+            JOINS.labels(result_label(error.code)).inc()
             raise
         JOINS.labels("accepted").inc()
         response = Response(show_join_result(result, policy), status=201 if result.created else 200)

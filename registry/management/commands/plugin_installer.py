@@ -28,7 +28,7 @@ class Command(BaseCommand):
         if options["once"]:
             installer.step()
             return
-        serve_metrics()
+        serve_metrics("plugin-installer")
         self.stdout.write(f"Node {node} installs plugins in {settings.PLUGIN_ROOT}")
         self.stdout.flush()
         installer.run(_PAUSE_SECONDS)

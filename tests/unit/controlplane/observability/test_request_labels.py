@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.observability.request_labels import class_of, labels_of
+from controlplane.observability.request_labels import class_of, labels_of, timed_route
 
 ROUTE = "api/v1/agents/<uuid:agent_id>"
 
@@ -38,3 +38,23 @@ def test_no_method_of_a_client_becomes_a_label(method, status):
 
 def test_classes():
     assert [class_of(status) for status in (200, 304, 429, 503)] == ["2xx", "3xx", "4xx", "5xx"]
+
+
+@pytest.mark.parametrize(
+    ("route", "timed"),
+    [
+        (ROUTE, "api/v1/agents"),
+        ("api/v1/agents:bulk", "api/v1/agents"),
+        ("api/v1/agents/<uuid:agent_id>/heartbeat", "api/v1/agents/<uuid:agent_id>/heartbeat"),
+        ("api/v1/overrides/effective", "api/v1/overrides/effective"),
+        ("api/v1/overrides/effective/render", "api/v1/overrides"),
+        ("api/v1alpha1/agents/<str:name>", "api/v1alpha1/agents"),
+        ("oauth2/token", "oauth2"),
+        (".well-known/jwks.json", ".well-known"),
+        ("console", "console"),
+        ("none", "none"),
+        ("metrics", "metrics"),
+    ],
+)
+def test_durations_are_counted_by_part_of_the_api(route, timed):
+    assert timed_route(route) == timed
