@@ -15,6 +15,8 @@ from django.core.cache import cache
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 _KEY = "beat:last_tick"
 # Celery's default queue, the only one.
@@ -60,4 +62,9 @@ def _families(waiting: Any, ticked_at: float | None) -> Iterator[Metric]:
 
 @once
 def _client() -> redis.Redis:
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS)
+    return redis.Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=_SECONDS,
+        socket_connect_timeout=_SECONDS,
+        retry=Retry(NoBackoff(), 0),
+    )

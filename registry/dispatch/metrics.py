@@ -13,13 +13,17 @@ from prometheus_client.registry import Collector
 
 from controlplane.messaging.dead_letters import open_letters
 from controlplane.observability.label_values import OTHER
-from registry.agents.states import LIVE
+from registry.agents.states import LIVE, State
 from registry.dispatch.lifecycle.states import ResourceState
 
 # Of relays. result: applied, duplicate or refused.
 MESSAGES = Counter("cp_dispatch_messages_total", "Messages received over NATS.", ["result"])
 # Service types that have their own series.
 MOST_SERVICE_TYPES = 20
+_STATES = {
+    "live": [state.value for state in LIVE],
+    "ended": [state.value for state in State if state not in LIVE],
+}
 _UNFINISHED = (
     *(ResourceState.PENDING, ResourceState.QUEUED, ResourceState.PROVISIONING),
     *(ResourceState.CANCELLING, ResourceState.DELETING, ResourceState.DELETION_FAILED),
@@ -40,7 +44,6 @@ class DispatchCollector(Collector):
         )
         yield from _agents()
         yield from _resources()
-        yield _by_service_type()
         yield CounterMetricFamily(
             "cp_resource_replacements",
             "Assignments of resources to another agent than the first.",
@@ -66,7 +69,7 @@ class _Replacements:
 
 def _agents() -> Iterator[Metric]:
     with connection.cursor() as cursor:
-        cursor.execute(_AGENTS, [[state.value for state in LIVE]])
+        cursor.execute(_AGENTS, _STATES)
         without_consumer, congested = cursor.fetchone()
     yield GaugeMetricFamily(
         "cp_agents_without_consumer",
@@ -87,23 +90,20 @@ def _resources() -> Iterator[Metric]:
     )
     with connection.cursor() as cursor:
         cursor.execute(_RESOURCES, [[state.value for state in _UNFINISHED]])
-        by_state = {state: (number, age) for state, number, age in cursor.fetchall()}
+        rows = cursor.fetchall()
     for state in _UNFINISHED:
-        number, age = by_state.get(state.value, (0, 0.0))
-        counts.add_metric([state.value], number)
-        ages.add_metric([state.value], age)
-    yield from (counts, ages)
+        of_state = [(number, age) for _, name, number, age in rows if name == state.value]
+        counts.add_metric([state.value], sum(number for number, _ in of_state))
+        ages.add_metric([state.value], max((age for _, age in of_state), default=0.0))
+    yield from (counts, ages, _by_service_type([row[:3] for row in rows]))
 
 
-def _by_service_type() -> Metric:
+def _by_service_type(rows: Sequence[tuple[str, str, int]]) -> Metric:
     family = GaugeMetricFamily(
         "cp_dispatch_requests",
         "Requested resources by service type and unfinished state; `other` adds up the rarer types.",
         labels=["service_type", "state"],
     )
-    with connection.cursor() as cursor:
-        cursor.execute(_BY_SERVICE_TYPE, [[state.value for state in _UNFINISHED]])
-        rows = cursor.fetchall()
     for (service_type, state), number in add_up_rare(rows, MOST_SERVICE_TYPES).items():
         family.add_metric([service_type, state], number)
     return family
@@ -121,21 +121,26 @@ def add_up_rare(rows: Sequence[tuple[str, str, int]], most: int) -> dict[tuple[s
     return dict(counts)
 
 
+# Without a join of all agents, which took most of a scrape: those that are not live, and those that receive
+# nothing by NATS, are few. Live agents without a row have never been seen there.
 _AGENTS = """
-SELECT count(*) FILTER (WHERE NOT coalesce(messaging.has_consumer, false)
-                          AND coalesce(messaging.channel, 'nats') = 'nats'),
-       count(*) FILTER (WHERE messaging.is_congested)
-  FROM registry_agent AS agent LEFT JOIN registry_agentmessaging AS messaging ON messaging.agent_id = agent.id
- WHERE agent.state = ANY(%s)
+WITH live AS (SELECT count(*) AS number FROM registry_agent WHERE state = ANY(%(live)s)),
+     seen AS (SELECT count(*) AS number FROM registry_agentmessaging),
+     ended AS (SELECT count(*) AS number FROM registry_agent AS agent
+                 JOIN registry_agentmessaging AS messaging ON messaging.agent_id = agent.id
+                WHERE agent.state = ANY(%(ended)s)),
+     found AS (SELECT count(*) FILTER (WHERE NOT has_consumer AND channel = 'nats') AS deaf,
+                      count(*) FILTER (WHERE is_congested) AS congested
+                 FROM registry_agentmessaging AS messaging
+                 JOIN registry_agent AS agent ON agent.id = messaging.agent_id
+                WHERE (is_congested OR (NOT has_consumer AND channel = 'nats'))
+                  AND agent.state = ANY(%(live)s))
+SELECT live.number - (seen.number - ended.number) + found.deaf, found.congested FROM live, seen, ended, found
 """
 _RESOURCES = """
-SELECT state, count(*),
+SELECT service_type, state, count(*),
        greatest(extract(epoch FROM statement_timestamp() - min(state_since)), 0)::float
-  FROM registry_resource WHERE state = ANY(%s) GROUP BY state
-"""
-_BY_SERVICE_TYPE = """
-SELECT service_type, state, count(*) FROM registry_resource WHERE state = ANY(%s)
- GROUP BY service_type, state ORDER BY service_type
+  FROM registry_resource WHERE state = ANY(%s) GROUP BY service_type, state ORDER BY service_type
 """
 # Ids of transactions that have not ended yet are skipped: after a minute they have.
 _REPLACEMENTS = """
