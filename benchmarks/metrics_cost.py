@@ -41,11 +41,14 @@ def main() -> int:
         django.setup()
         beating = fleet.load(running.environment["DATABASE_URL"], options.agents, _BEATING)
         _fill()
-        running.manage("seed_demo")
-        token = running.administrator()
-        rows = [*_collectors(running), *_counting(), *_scrapes(running, token)]
-        rows += _prices(running, token, [agent.request() for agent in beating], options)
-    preface = f"{description()}. {options.agents:,} agents; {options.rounds} rounds of {options.seconds:g} s."
+        rows = [*_collectors(running), *_counting()]
+        if not options.figures:
+            running.manage("seed_demo")
+            token = running.administrator()
+            rows += _scrapes(running, token)
+            rows += _prices(running, token, [agent.request() for agent in beating], options)
+    preface = f"{description()}. {options.agents:,} agents"
+    preface += "." if options.figures else f"; {options.rounds} rounds of {options.seconds:g} s."
     text = f"{preface}\n\n{table.markdown(rows)}"
     print(text)
     if options.write:
@@ -58,6 +61,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--agents", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each contender in each round")
+    parser.add_argument("--figures", action="store_true", help="no servers: the figures and counting alone")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     return parser.parse_args()
 
