@@ -168,7 +168,7 @@ lock: $(UV) .venv/.created ## Update requirements/ to the newest allowed version
 	$(UV) pip compile $(LOCK_FLAGS) $(EXTRAS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
 	$(UV) pip compile $(LOCK_FLAGS) --extra dev -c requirements/embedded.txt pyproject.toml -o requirements/dev.txt
 	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py lock; else echo "npm not found: keeping sdk/typescript/package-lock.json."; fi
-EXTRAS := --extra flyte --extra kubernetes --extra scim --extra uvloop
+EXTRAS := --extra flyte --extra kubernetes --extra otel --extra scim --extra uvloop
 LOCK_FLAGS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
 clean: ## Delete the environment and caches; keep DATA_DIR
