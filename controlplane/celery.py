@@ -3,8 +3,7 @@
 import os
 from typing import Any
 
-from celery import Celery
-from celery.signals import beat_init, celeryd_init, worker_ready
+from celery import Celery, signals
 from django_structlog.celery.steps import DjangoStructLogInitStep
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings.production")
@@ -15,26 +14,26 @@ app.autodiscover_tasks()
 app.steps["worker"].add(DjangoStructLogInitStep)
 
 
-@celeryd_init.connect
+@signals.celeryd_init.connect(weak=False)
 def _measure_tasks(**_: Any) -> None:
     from controlplane.observability.task_metrics import measure_tasks
 
     measure_tasks()
 
 
-@beat_init.connect
+@signals.beat_init.connect(weak=False)
 def _note_ticks(**_: Any) -> None:
     from controlplane.observability.queue_metrics import note_ticks
 
     note_ticks()
 
 
-@beat_init.connect
+@signals.beat_init.connect(weak=False)
 def _serve_metrics_of_beat(**_: Any) -> None:
     _serve_metrics("beat")
 
 
-@worker_ready.connect
+@signals.worker_ready.connect(weak=False)
 def _serve_metrics_of_worker(**_: Any) -> None:
     _serve_metrics("worker")
 
@@ -43,3 +42,18 @@ def _serve_metrics(process: str) -> None:
     from controlplane.observability.process_pages import serve_metrics
 
     serve_metrics(process)
+
+
+@signals.worker_process_init.connect(weak=False)
+def _begin_worker(**_: Any) -> None:
+    # Here and not above: this module is imported before the package knows its version.
+    from controlplane.observability.traces import tasks
+
+    tasks.begin("worker")
+
+
+@signals.beat_init.connect(weak=False)
+def _begin_beat(**_: Any) -> None:
+    from controlplane.observability.traces import tasks
+
+    tasks.begin("beat")

@@ -10,11 +10,20 @@ _PACKAGES = {
     "kubernetes": ("kubernetes",),
     "scim": ("scim2_models",),
     "apprise": ("apprise",),
+    # Libraries bring the API without the SDK.
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }
 
 
 def is_installed(extra: str) -> bool:
-    return all(find_spec(package) is not None for package in _PACKAGES[extra])
+    return all(_is_there(package) for package in _PACKAGES[extra])
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # of a package above it
+        return False
 
 
 def missing(extra: str) -> str:

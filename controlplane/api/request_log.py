@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from random import randrange
 from typing import Any
 
 import structlog
@@ -15,6 +16,10 @@ from controlplane.observability.trace_context import trace_of
 from controlplane.web.client_address import address_of
 
 _LOG = logging.getLogger("django_structlog.middlewares.request")
+# Of heartbeats that no fast path answered; those of fast paths have no line at all.
+_ONE_OF = 100
+_HEARTBEAT = "/heartbeat"
+_ERRORS = 400
 
 
 class RequestLogMiddleware(RequestMiddleware):
@@ -36,7 +41,8 @@ class RequestLogMiddleware(RequestMiddleware):
 
     def handle_response(self, request: HttpRequest, response: HttpResponse) -> None:
         """Log the end of the request."""
-        is_seen = _LOG.isEnabledFor(self._log_level_for_status_code(response.status_code))
+        level = self._log_level_for_status_code(response.status_code)
+        is_seen = _LOG.isEnabledFor(level) and not _is_skipped(request, response)
         if is_seen or hasattr(request, "_raised_exception") or isinstance(response, StreamingHttpResponse):
             structlog.contextvars.bind_contextvars(**_facts(request))
             super().handle_response(request, response)
@@ -46,6 +52,12 @@ class RequestLogMiddleware(RequestMiddleware):
     @classmethod
     def bind_ip(cls, request: HttpRequest) -> None:
         structlog.contextvars.bind_contextvars(ip=address_of(request))
+
+
+def _is_skipped(request: HttpRequest, response: HttpResponse) -> bool:
+    """Return whether it is one of the many heartbeats that succeed, of which few have a line."""
+    is_usual = request.path.endswith(_HEARTBEAT) and response.status_code < _ERRORS
+    return is_usual and randrange(_ONE_OF) > 0  # noqa: S311  (a sample)
 
 
 def _facts(request: HttpRequest) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from typing import Any
 import uvicorn
 
 from controlplane.observability.certificates import note_certificate
+from controlplane.observability.traces import exporting
+from controlplane.observability.traces.process import start_traces
 from controlplane.web.fast_protocol import FastProtocol
 
 # Connections that wait to be accepted, of a fleet that comes back at once. The kernel has a limit of its own.
@@ -65,6 +67,8 @@ class Serving:
             ssl_certfile=self.certificate,
             ssl_keyfile=self.key,
         )
+        # Here and not earlier: threads and connections of the export do not survive a fork.
+        start_traces("web")
         _Server(config, parent_lives).run(sockets=[self.listener])
 
 
@@ -83,6 +87,8 @@ class _Server(uvicorn.Server):
         if stop is not None:
             stop()
         await super().shutdown(sockets)
+        # Once uvicorn has ended, it kills its process by the signal that it got.
+        await asyncio.to_thread(exporting.stop)
 
     def _end_as_orphan(self) -> None:
         asyncio.get_running_loop().remove_reader(self._parent_lives)

@@ -34,6 +34,7 @@ from controlplane.settings.scim import *
 from controlplane.settings.secrets import *
 from controlplane.settings.security import *
 from controlplane.settings.step_up import *
+from controlplane.settings.traces import *
 from controlplane.settings.web import *
 
 BASE_DIR = Path(__file__).resolve().parents[2]
@@ -77,6 +78,7 @@ MIGRATION_MODULES = {
 
 MIDDLEWARE = [
     "controlplane.observability.request_ids.RequestIdMiddleware",
+    *(["controlplane.observability.traces.middleware.TracesMiddleware"] if TRACES_ON else []),
     "controlplane.api.request_log.RequestLogMiddleware",
     "controlplane.observability.metrics.MetricsMiddleware",
     "controlplane.web.health.HealthMiddleware",

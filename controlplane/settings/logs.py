@@ -5,6 +5,7 @@ from typing import Any
 import structlog
 
 from controlplane.observability.log_redaction import redact
+from controlplane.observability.log_traces import LessOften, add_trace
 from controlplane.settings import environment as env
 
 __all__ = [
@@ -23,6 +24,7 @@ _LEVEL = env.text("LOG_LEVEL", default="INFO", meaning="Minimum severity of log 
 
 _SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
+    add_trace,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -68,7 +70,11 @@ LOGGING: dict[str, Any] = {
             "foreign_pre_chain": [structlog.stdlib.ExtraAdder(allow=_FIELDS), *_SHARED],
         }
     },
-    "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"less often": {"()": LessOften}},
+    "handlers": {
+        "out": {"class": "logging.StreamHandler", "formatter": "line"},
+        "rarely": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["less often"]},
+    },
     "root": {"handlers": ["out"], "level": _LEVEL},
     "loggers": {
         # Repeats, without the request id, what django_structlog logs.
@@ -77,5 +83,7 @@ LOGGING: dict[str, Any] = {
         "oauthlib": {"level": "WARNING"},
         "oauth2_provider": {"level": "WARNING"},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
+        # A collector that cannot be reached is worth a line now and then.
+        "opentelemetry": {"level": "WARNING", "handlers": ["rarely"], "propagate": False},
     },
 }

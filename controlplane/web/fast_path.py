@@ -11,6 +11,7 @@ import structlog
 from controlplane.observability.request_ids import choose, new_request_id
 from controlplane.web.django_bridge import Application, Receive, Scope, Send
 from controlplane.web.exchange import AsgiExchange, Exchange, FastAnswer
+from controlplane.web.fast_path_traces import record_request
 from controlplane.web.fast_requests import RawHead, RequestHead, RequestHeads, whole_body
 from controlplane.web.incomplete_body import receive_nothing
 from controlplane.web.learned_headers import LearnedHeaders
@@ -74,6 +75,8 @@ class FastPath(ABC):
         exchange.answer(answer, learned)
         seconds = time.perf_counter() - exchange.began_at
         self._metrics.record_response(exchange.method, answer.status, seconds)
+        if exchange.head.traceparent is not None:
+            record_request(exchange, self._metrics.route, answer.status, request_id)
 
     def leave(self, exchange: Exchange) -> None:
         """Let Django answer."""

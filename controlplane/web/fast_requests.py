@@ -21,6 +21,7 @@ _JSON = {b"application/json", b"application/json; charset=utf-8"}
 _MAX_BODY_BYTES = 64 * 1024
 _KEY = b"idempotency-key"
 _LENGTH = b"content-length"
+_TRACE = b"traceparent"
 # These change the response or its headers, or affect authentication or the body's length.
 _UNUSUAL = frozenset({b"cookie", b"origin", b"transfer-encoding", b"expect", b"x-forwarded-host"})
 _STRONG_ETAG = re.compile(rb'"[\x21\x23-\x7e]*"')
@@ -56,6 +57,7 @@ class RequestHead:
     request_id: str | None
     etag: bytes | None = None
     key: str | None = None
+    traceparent: bytes | None = None
 
 
 class RequestHeads:
@@ -105,6 +107,8 @@ class RequestHeads:
         )
         if _KEY in headers:
             head.key = headers[_KEY].decode("latin-1")
+        if _TRACE in headers:
+            head.traceparent = headers[_TRACE]
         return head
 
     def _is_secure(self, scheme: str, headers: Mapping[bytes, bytes]) -> bool:

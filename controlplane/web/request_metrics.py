@@ -42,7 +42,7 @@ class RequestMetrics:
     """route: as Django's resolver names it. outcomes: what `count` counts."""
 
     def __init__(self, route: str, outcomes: Counter = READS) -> None:
-        self._route = route
+        self.route = route
         self._outcomes = outcomes
         self._requests: dict[tuple[str, int], _RequestTotals] = {}
         self._counts: dict[str, int] = {}
@@ -76,7 +76,7 @@ class RequestMetrics:
             self._outcomes.labels(outcome).inc(count)
         self._counts.clear()
         for (method, status), requests in self._requests.items():
-            label, route = labels_of(method, self._route, status)
+            label, route = labels_of(method, self.route, status)
             REQUESTS.labels(label, route, class_of(status)).inc(sum(requests.by_bucket))
             duration = DURATION.labels(label, timed_route(route))
             # Histogram.observe for many values.

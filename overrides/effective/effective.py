@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
+from controlplane.observability.traces import spans
 from controlplane.scopes import Scope
 from overrides.effective.flyte_strategy import as_flyte
 from overrides.effective.results import EffectiveAttributes, EffectiveType, EffectiveValues, TypeValues
@@ -35,15 +36,27 @@ def effective_many(
     with_fingerprints: bool = True,
 ) -> list[EffectiveAttributes]:
     """Resolve many scopes with one query. with_fingerprints: False leaves them empty."""
-    loaded, types = _load(scopes, resource_type, as_of)
-    shared = SharedTypes(loaded, types, platform_defaults())
-    answers = ((scope, shared.of(scope)) for scope in scopes)
-    return [
-        EffectiveAttributes(
-            scope, found, _fingerprint(scope, resource_type, found) if with_fingerprints else ""
-        )
-        for scope, found in answers
-    ]
+    with spans.span("effective.resolve") as span:
+        loaded, types = _load(scopes, resource_type, as_of)
+        shared = SharedTypes(loaded, types, platform_defaults())
+        answers = ((scope, shared.of(scope)) for scope in scopes)
+        resolved = [
+            EffectiveAttributes(
+                scope, found, _fingerprint(scope, resource_type, found) if with_fingerprints else ""
+            )
+            for scope, found in answers
+        ]
+        if span.is_recording:
+            _describe(span, resolved)
+    return resolved
+
+
+def _describe(span: spans.Span, resolved: Sequence[EffectiveAttributes]) -> None:
+    types = [found for answer in resolved for found in answer.types]
+    span.set("controlplane.scopes", len(resolved))
+    span.set("controlplane.types", len(types))
+    span.set("controlplane.levels", len({layer.scope for found in types for layer in found.layers}))
+    span.set("controlplane.leaves", sum(len(found.resolved.leaves) for found in types))
 
 
 def flyte_attributes(

@@ -6,6 +6,7 @@ Messages are bytes here, so that a ready answer is sent as it was stored.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ import structlog
 from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 
+from controlplane.observability.trace_context import is_sampled
+from controlplane.observability.traces import spans
+from controlplane.observability.traces.statements import traced_statements
 from overrides.flyte.errors import Code, FlyteError
 
 _STATUS_BY_NUMBER: dict[int, grpc.StatusCode] = {status.value[0]: status for status in grpc.StatusCode}
@@ -85,9 +89,12 @@ class CallHandler(grpc.GenericRpcHandler):
         try:
             if self._ready is not None:
                 call = Call(path, metadata, loop.create_future())
+                began_at = time.time_ns() if is_sampled(metadata.get("traceparent")) else None
                 if self._ready.takes(call, message) and (ready := await call.outcome) is not None:
+                    if began_at:
+                        _span(path, metadata, began_at).end()
                     return ready
-            return await loop.run_in_executor(self._pool, method, message, metadata)
+            return await loop.run_in_executor(self._pool, _traced, path, method, message, metadata)
         except FlyteError as error:
             return error.status()
         except DecodeError:
@@ -95,6 +102,21 @@ class CallHandler(grpc.GenericRpcHandler):
         except Exception:
             log.exception("flyte.call_failed", call=path)
             return Status(code=Code.INTERNAL, message=_BROKEN)
+
+
+def _traced(path: str, method: Method, message: bytes, metadata: Mapping[str, str]) -> bytes:
+    """Answer a call in this thread, within a span if traces are on."""
+    if not spans.is_on():
+        return method(message, metadata)
+    with _span(path, metadata) as span, traced_statements(span):
+        return method(message, metadata)
+
+
+def _span(path: str, metadata: Mapping[str, str], began_at: int | None = None) -> spans.Span:
+    name = path.removeprefix("/")
+    attributes = {"rpc.system.name": "grpc", "rpc.method": name}
+    parent = metadata.get("traceparent", "")
+    return spans.span(name, "server", parent=parent, attributes=attributes, began_at=began_at)
 
 
 async def _abort(context: Any, status: Status) -> Never:

@@ -35,6 +35,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     # The suite's own, whatever the shell says: tests must never meet a real installation.
     for name in ("PROMETHEUS_MULTIPROC_DIR", "SECRET_KEY", "PORT", "DEMO", "ANONYMOUS_READ"):
         os.environ.pop(name, None)
+    for name in [name for name in os.environ if name.startswith("OTEL_")]:
+        del os.environ[name]
     os.environ["DJANGO_SETTINGS_MODULE"] = "controlplane.settings.test"
     os.environ.setdefault("LOG_LEVEL", "WARNING")
     if not _only_hands_out_tests(early_config):

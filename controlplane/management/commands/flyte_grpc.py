@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from controlplane.extras import is_installed, missing
 from controlplane.observability.process_pages import serve_metrics
+from controlplane.observability.traces.process import traced_process
 
 if TYPE_CHECKING:
     from overrides.flyte.grpc_server import ListenOptions
@@ -51,7 +52,8 @@ class Command(BaseCommand):
             self.check()
         serve_metrics("flyte-grpc")
         try:
-            serve(_listening(), grace=_GRACE_SECONDS, until=self._until_stopped)
+            with traced_process("flyte-grpc"):
+                serve(_listening(), grace=_GRACE_SECONDS, until=self._until_stopped)
         except OSError as error:
             raise CommandError(
                 f"Cannot listen on {settings.FLYTE_GRPC_ADDRESS}:{settings.FLYTE_GRPC_PORT}: {error}."

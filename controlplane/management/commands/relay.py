@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.management.relay_loops import LOOPS, Processes
 from controlplane.observability.process_pages import serve_metrics, serve_pages
+from controlplane.observability.traces.process import traced_process
 
 
 class Command(BaseCommand):
@@ -34,7 +35,8 @@ class Command(BaseCommand):
         probes = serve_pages(settings.RELAY_PORT) if settings.RELAY_PORT else None
         self.stdout.write(f"Relay runs: {', '.join(only or LOOPS)}")
         self.stdout.flush()
-        ended_well = processes.run()
+        with traced_process("relay"):
+            ended_well = processes.run()
         if probes:
             probes.shutdown()
             probes.server_close()
