@@ -56,7 +56,12 @@ def attributes(event: LoggedEvent, origin: Origin, *, key: str = "") -> dict[str
 
     key: the ordering key; the object's by default. They are equal for every sink, attempt and replay.
     """
-    optional = {"cprequestid": event.request_id, "cpteam": event.team}
+    optional = {
+        "cprequestid": event.request_id,
+        "cpteam": event.team,
+        # The extension for distributed tracing.
+        "traceparent": event.traceparent,
+    }
     return {
         "specversion": "1.0",
         "id": str(event.id),

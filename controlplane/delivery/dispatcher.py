@@ -125,6 +125,7 @@ def _logged(row: Event, team: str) -> LoggedEvent:
         actor=row.actor,
         request_id=row.request_id,
         data=row.data,
+        traceparent=row.traceparent or "",
     )
 
 

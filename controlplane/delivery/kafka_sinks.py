@@ -175,6 +175,7 @@ def content_of(message: Message) -> WireMessage:
     headers = {"content-type": named.pop("datacontenttype")}
     headers |= {f"ce_{name}": text for name, text in named.items()}
     headers |= {"cp_replay": "true"} if message.is_replay else {}
+    headers |= message.trace_headers
     return WireMessage(msgspec.json.encode(message.event.whole_data), headers, message.key)
 
 

@@ -13,6 +13,7 @@ from controlplane.delivery.logged_event import LoggedEvent
 from controlplane.delivery.schedule import Answer
 from controlplane.delivery.signing import SigningSecret
 from controlplane.errors import FieldError, InvalidRequest
+from controlplane.observability.traces import spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,12 @@ class Message:
         if self.flavour is Flavour.NATIVE:
             return None
         return wire_message(foreign_message(self.flavour, self.event), transport)
+
+    @property
+    def trace_headers(self) -> dict[str, str]:
+        """Return the header that has receivers continue the trace; nothing if there is none."""
+        traceparent = spans.traceparent() or self.event.traceparent
+        return {"traceparent": traceparent} if traceparent else {}
 
     # Of a channel: what its receiver called the message that this one continues, or empty.
     reference: str = ""

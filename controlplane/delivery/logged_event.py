@@ -31,6 +31,8 @@ class LoggedEvent:
     request_id: str
     data: Mapping[str, Any]
     change: Mapping[str, Any] = field(default_factory=dict)
+    # Of what caused it, or empty.
+    traceparent: str = ""
 
     @property
     def object_key(self) -> str:

@@ -76,6 +76,7 @@ class NatsSender:
         headers, body, subject = self._content(message)
         if message.is_replay:
             headers["cp-replay"] = "true"
+        headers |= message.trace_headers
         to_publish = ToPublish(subject, body, self._message_id(message), headers)
         began = time.monotonic()
         error = self._connection.publish(to_publish)

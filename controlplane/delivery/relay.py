@@ -35,6 +35,8 @@ from controlplane.delivery.stopping import disable, pause
 from controlplane.events.models import Event
 from controlplane.messaging.failpoints import reach
 from controlplane.messaging.loops import repeat
+from controlplane.observability.trace_context import is_sampled
+from controlplane.observability.traces import spans
 
 # By creator of a sink and event.
 Changes = Mapping[tuple[UUID, UUID], Change]
@@ -186,12 +188,15 @@ class EventRelay:
 
     def _send(self, job: _Job) -> None:
         """Talk to one receiver, in a thread without a connection to Postgres."""
-        try:
-            sent = job.sender.send(job.message)
-        except Exception:
-            # A mistake of ours with one kind or event must not keep a place for ever.
-            _log.exception("delivery_failed", extra={"sink_kind": job.claim.sink_kind})
-            sent = Sent(Answer(Result.INTERNAL, error="The control plane could not send the event."))
+        with _span_of(job) as span:
+            try:
+                sent = job.sender.send(job.message)
+            except Exception:
+                # A mistake of ours with one kind or event must not keep a place for ever.
+                _log.exception("delivery_failed", extra={"sink_kind": job.claim.sink_kind})
+                sent = Sent(Answer(Result.INTERNAL, error="The control plane could not send the event."))
+            if sent.answer.result is not Result.DELIVERED:
+                span.fail(sent.answer.result)
         reach("sent")
         self._finished.put(self._outcome(job, sent))
 
@@ -215,6 +220,20 @@ class EventRelay:
             response=sent.response,
             reference=sent.reference,
         )
+
+
+def _span_of(job: _Job) -> spans.Span:
+    """Begin the span of an attempt in the trace of what caused the event, if that is recorded."""
+    event = job.message.event
+    if not (spans.is_on() and is_sampled(event.traceparent)):
+        return spans.NO_SPAN
+    attributes: spans.Attributes = {
+        "cloudevents.event_id": str(event.id),
+        "cloudevents.event_type": event.type,
+        "controlplane.sink_kind": job.claim.sink_kind,
+        "controlplane.attempt": job.claim.attempt,
+    }
+    return spans.span("relay.deliver", "producer", parent=event.traceparent, attributes=attributes)
 
 
 def _state_of(then: Next) -> str:

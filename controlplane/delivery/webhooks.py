@@ -48,6 +48,7 @@ class Webhook:
             LOOP_HEADER: message.origin.name,
             **signed,
             **({"webhook-replay": "true"} if message.is_replay else {}),
+            **message.trace_headers,
         }
         answered = exchange(self.url, body, headers, seconds=settings.WEBHOOK_TIMEOUT_SECONDS)
         kept_headers = {**headers, _SIGNATURE: _redacted(signed[_SIGNATURE])}

@@ -19,11 +19,15 @@ from controlplane.events import types
 from controlplane.events.models import Compaction, Event, EventQuerySet, Numbering
 from controlplane.events.types import EventType
 from controlplane.ids import uuid7
+from controlplane.observability.traces import spans
 from controlplane.scopes import SEGMENTS, Scope
 
 # Maximum number of events per numbering, to keep the lock on the counter short.
 _NUMBERING_BATCH = 5000
-_COLUMNS = ("id", "type", "object_type", "object_id", *SEGMENTS, "actor", "request_id", "team_id", "data")
+_COLUMNS = (
+    *("id", "type", "object_type", "object_id", *SEGMENTS),
+    *("actor", "request_id", "team_id", "traceparent", "data"),
+)
 
 
 def append(
@@ -54,6 +58,7 @@ def append(
         actor=actor,
         request_id=request_id,
         team_id=team_id,
+        traceparent=spans.traceparent() or None,
         **scope.segments,
     )
 
@@ -77,6 +82,7 @@ def append_each(entries: Sequence[Entry]) -> None:
     """Write many events with one COPY."""
     for entry in entries:
         types.check(entry.event_type, entry.data)
+    traceparent = spans.traceparent() or None
     copy_rows(
         Event,
         _COLUMNS,
@@ -90,6 +96,7 @@ def append_each(entries: Sequence[Entry]) -> None:
                 entry.actor,
                 entry.request_id,
                 entry.team_id,
+                traceparent,
                 as_json(entry.data),
             )
             for entry in entries
@@ -120,13 +127,14 @@ def append_encoded(
     """
     for entry in {entry.event_type.name: entry for entry in reversed(entries)}.values():
         types.check(entry.event_type, msgspec.json.decode(entry.data))
+    traceparent = spans.traceparent() or None
     copy_rows(
         Event,
         _COLUMNS,
         (
             (
                 *(event_id, entry.event_type.name, object_type, entry.object_id),
-                *(*entry.path, actor, request_id, None, entry.data),
+                *(*entry.path, actor, request_id, None, traceparent, entry.data),
             )
             for event_id, entry in zip(event_ids, entries, strict=True)
         ),

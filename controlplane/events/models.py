@@ -41,6 +41,8 @@ class Event(models.Model):
     actor = models.CharField(max_length=63)
     request_id = models.CharField(max_length=64, blank=True, default="")
     data: Any = models.JSONField()
+    # Of the change (W3C Trace Context); NULL without traces.
+    traceparent = models.CharField(max_length=55, null=True)
 
     objects = EventQuerySet.as_manager()
 

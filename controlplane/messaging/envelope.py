@@ -14,6 +14,7 @@ from typing import Any
 
 from controlplane.errors import MalformedBody
 from controlplane.formats.strict_json import parse_json
+from controlplane.observability.trace_context import valid_traceparent
 
 _SPEC_VERSION = "1.0"
 _MAX_DEPTH = 32
@@ -25,7 +26,10 @@ _quote = encode_basestring
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A CloudEvent. subject: that of NATS, as in DCM. time: None if the sender gave none, or no valid one."""
+    """A CloudEvent. subject: that of NATS, as in DCM. time: None if the sender gave none, or no valid one.
+
+    traceparent: of the extension for distributed tracing; empty if there is no valid one.
+    """
 
     id: str
     source: str
@@ -33,6 +37,7 @@ class Envelope:
     data: Mapping[str, Any]
     subject: str = ""
     time: datetime | None = None
+    traceparent: str = ""
 
 
 class InvalidEnvelope(Exception):
@@ -47,10 +52,11 @@ def encode(envelope: Envelope) -> bytes:
 def encode_with_data(head: Envelope, data: str) -> bytes:
     """Return the bytes of the event with this JSON as its data, as it is."""
     time = "" if head.time is None else f',"time":"{_time(head.time)}"'
+    trace = f',"traceparent":"{head.traceparent}"' if head.traceparent else ""
     return (
         f'{{"specversion":"{_SPEC_VERSION}","id":{_quote(head.id)},"type":{_quote(head.type)}'
         f',"source":{_quote(head.source)},"subject":{_quote(head.subject)}'
-        f',"datacontenttype":"application/json"{time},"data":{data}}}'
+        f',"datacontenttype":"application/json"{time}{trace},"data":{data}}}'
     ).encode()
 
 
@@ -69,6 +75,8 @@ def as_members(envelope: Envelope) -> dict[str, Any]:
     }
     if envelope.time is not None:
         members["time"] = _time(envelope.time)
+    if envelope.traceparent:
+        members["traceparent"] = envelope.traceparent
     return {**members, "data": dict(envelope.data)}
 
 
@@ -95,6 +103,7 @@ def decode(body: bytes) -> Envelope:
         data,
         subject if isinstance(subject, str) else "",
         read_time(members.get("time")),
+        valid_traceparent(members.get("traceparent")),
     )
 
 

@@ -28,6 +28,8 @@ class OutboxMessage(models.Model):
     event_type = models.CharField(max_length=255)
     source = models.CharField(max_length=255)
     data: Any = models.JSONField()
+    # Of what stored it (W3C Trace Context); NULL without traces.
+    traceparent = models.CharField(max_length=55, null=True)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     sent_at = models.DateTimeField(null=True)
     # When its answer arrived, or when none is expected any more.

@@ -17,6 +17,7 @@ from django.db.models.functions import Now
 
 from controlplane.messaging.envelope import Envelope, encode_with_data
 from controlplane.messaging.models import OutboxMessage
+from controlplane.observability.traces import spans
 
 NATS, HTTPS = "nats", "https"
 # Of settled messages, to look into.
@@ -39,7 +40,7 @@ class Outgoing:
 
 
 class Claimed(NamedTuple):
-    """A message to send now. message_id: the `Nats-Msg-Id`. data: JSON."""
+    """A message to send now. message_id: the `Nats-Msg-Id`. data: JSON. traceparent: or empty."""
 
     position: int
     message_id: str
@@ -50,11 +51,12 @@ class Claimed(NamedTuple):
     data: str
     created_at: datetime
     attempts: int
+    traceparent: str
 
     @property
     def body(self) -> bytes:
-        head = Envelope(self.event_id, self.source, self.event_type, {}, self.destination, self.created_at)
-        return encode_with_data(head, self.data)
+        facts = (self.destination, self.created_at, self.traceparent)
+        return encode_with_data(Envelope(self.event_id, self.source, self.event_type, {}, *facts), self.data)
 
 
 def put(messages: Iterable[Outgoing]) -> None:
@@ -62,15 +64,26 @@ def put(messages: Iterable[Outgoing]) -> None:
     if not connection.in_atomic_block:
         raise RuntimeError("Messages must be stored within a transaction.")
     for message in messages:
-        OutboxMessage.objects.create(
-            channel=message.channel,
-            destination=message.destination,
-            order_key=message.order_key,
-            event_id=message.event_id,
-            event_type=message.event_type,
-            source=message.source,
-            data=message.data,
-        )
+        with spans.span("outbox.enqueue", "producer", attributes=attributes_of(message)) as span:
+            OutboxMessage.objects.create(
+                channel=message.channel,
+                destination=message.destination,
+                order_key=message.order_key,
+                event_id=message.event_id,
+                event_type=message.event_type,
+                source=message.source,
+                data=message.data,
+                traceparent=span.traceparent or None,
+            )
+
+
+def attributes_of(message: Outgoing | Claimed) -> dict[str, str]:
+    """Return the attributes of a span about a message. No data of it is among them."""
+    return {
+        "messaging.destination.name": message.destination,
+        "cloudevents.event_id": message.event_id,
+        "cloudevents.event_type": message.event_type,
+    }
 
 
 def settle(order_key: str, event_ids: Iterable[str]) -> int:
@@ -143,6 +156,7 @@ def envelope_of(message: OutboxMessage) -> Envelope:
         message.data,
         message.destination,
         message.created_at,
+        message.traceparent or "",
     )
 
 
@@ -155,7 +169,8 @@ def unsent() -> models.QuerySet[OutboxMessage]:
 # index of unsent messages out of the subquery, and a range instead of an equality leaves its order to the
 # index of keys.
 _CLAIM = """
-SELECT position, id::text, destination, event_id, event_type, source, data::text, created_at, attempts
+SELECT position, id::text, destination, event_id, event_type, source, data::text, created_at, attempts,
+       coalesce(traceparent, '')
 FROM messaging_outboxmessage message
 WHERE sent_at IS NULL AND settled_at IS NULL AND channel = 'nats'
   AND (leased_until IS NULL OR leased_until <= statement_timestamp())
@@ -178,10 +193,10 @@ _SEND_AGAIN = """
 WITH lost AS (
     UPDATE messaging_outboxmessage SET settled_at = now()
     WHERE channel = 'nats' AND sent_at IS NOT NULL AND settled_at IS NULL
-    RETURNING destination, order_key, event_id, event_type, source, data, position
+    RETURNING destination, order_key, event_id, event_type, source, data, traceparent, position
 )
 INSERT INTO messaging_outboxmessage
-    (id, channel, destination, order_key, event_id, event_type, source, data)
-SELECT gen_random_uuid(), 'nats', destination, order_key, event_id, event_type, source, data
+    (id, channel, destination, order_key, event_id, event_type, source, data, traceparent)
+SELECT gen_random_uuid(), 'nats', destination, order_key, event_id, event_type, source, data, traceparent
 FROM lost ORDER BY position
 """

@@ -18,6 +18,7 @@ from controlplane.database.locks import AdvisoryLock
 from controlplane.messaging import outbox
 from controlplane.messaging.failpoints import reach
 from controlplane.messaging.loops import repeat
+from controlplane.messaging.message_traces import MessageTrace
 from controlplane.messaging.metrics import OUTBOX_FAILED, OUTBOX_SENT
 from controlplane.messaging.models import DeadLetter
 from controlplane.messaging.nats import NatsConnection
@@ -69,9 +70,15 @@ class Relay:
             reach("claimed")
             if not messages:
                 return 0
-            to_publish = [ToPublish(one.destination, one.body, one.message_id) for one in messages]
+            traces = [MessageTrace(one) for one in messages]
+            to_publish = [
+                ToPublish(one.destination, one.body, one.message_id, trace.headers)
+                for one, trace in zip(messages, traces, strict=True)
+            ]
             began = time.monotonic()
             errors = self._nats.publish(to_publish, timeout=_PUBLISH_SECONDS)
+            for trace, error in zip(traces, errors, strict=True):
+                trace.end(error)
             self._size.note(len(messages), time.monotonic() - began)
             reach("published")
             self._note(messages, errors)

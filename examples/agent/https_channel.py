@@ -64,8 +64,9 @@ class HttpsChannel:
                 self.work.unsent.clear()
                 continue
             event = self.work.memory.outgoing[0]
+            trace = {"traceparent": event["traceparent"]} if event.get("traceparent") else {}
             try:
-                self.plane.call("POST", f"agents/{self.agent_id()}/answers", event)
+                self.plane.call("POST", f"agents/{self.agent_id()}/answers", event, **trace)
             except Refused as refused:
                 if refused.code != "unknown_resource" and refused.status != 400:
                     tries = self._pause("cannot send an answer", refused, tries)

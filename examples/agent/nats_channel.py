@@ -78,10 +78,7 @@ class NatsChannel:
                 messages = await consumer.fetch(_BATCH, timeout=_FETCH_SECONDS)
             except TimeoutError:
                 continue
-            requests = [
-                {"message_id": (one.headers or {}).get("Nats-Msg-Id", ""), "event": json.loads(one.data)}
-                for one in messages
-            ]
+            requests = [_request(one) for one in messages]
             await asyncio.to_thread(self.work.accept, requests)
             for message in messages:
                 await message.ack()
@@ -94,12 +91,21 @@ class NatsChannel:
                 continue
             event = memory.outgoing[0]
             body = json.dumps({**event, "subject": subject}).encode()
-            await stream.publish(subject, body, timeout=5, headers={"Nats-Msg-Id": event["id"]})
+            trace = {"traceparent": event["traceparent"]} if event.get("traceparent") else {}
+            await stream.publish(subject, body, timeout=5, headers={"Nats-Msg-Id": event["id"], **trace})
             with memory.changes():
                 memory.outgoing.pop(0)
 
     def _is_done(self) -> bool:
         return self.closed.is_set() and not self.work.memory.outgoing
+
+
+def _request(message: Any) -> dict[str, Any]:
+    """Return the request of a message. The header names the trace as the relay continued it."""
+    headers, event = message.headers or {}, json.loads(message.data)
+    if headers.get("traceparent"):
+        event["traceparent"] = headers["traceparent"]
+    return {"message_id": headers.get("Nats-Msg-Id", ""), "event": event}
 
 
 async def _log_error(error: Exception) -> None:

@@ -79,9 +79,10 @@ class Statuses:
         return make_event(self.name, f"dcm.status.{known['service_type']}", data)
 
 
-def make_event(agent: str, kind: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Return a CloudEvent. It keeps its id however often it is sent."""
+def make_event(agent: str, kind: str, data: dict[str, Any], traceparent: str = "") -> dict[str, Any]:
+    """Return a CloudEvent. It keeps its id however often it is sent. traceparent: that of the request."""
     return {
+        **({"traceparent": traceparent} if traceparent else {}),
         "specversion": "1.0",
         "id": str(uuid.uuid4()),
         "type": kind,

@@ -239,8 +239,9 @@ class Work:
                 "message_id": latest["message_id"],
                 **more,
             }
-            memory.outgoing.append(make_event(self.name, f"dcm.agent.{kind}", answer))
-        log.info("%s: %s", key, kind)
+            trace = str(request["event"].get("traceparent", ""))
+            memory.outgoing.append(make_event(self.name, f"dcm.agent.{kind}", answer, trace))
+        log.info("%s: %s%s", key, kind, f" (trace {trace[3:35]})" if trace else "")
         self.unsent.set()
 
     def _poll(self) -> None:

@@ -56,6 +56,12 @@ class AnswerWrite(serializers.Serializer[Any]):
     id = Text(max_length=_LONGEST, help_text="Unique for each event: a repeated one changes nothing.")
     source = Text(max_length=_LONGEST, help_text="For example dcm/agents/alpha.")  # type: ignore[assignment]  # DRF takes it out
     type = Text(max_length=_LONGEST, help_text="For example dcm.agent.creation-acknowledged.")
+    traceparent = Text(
+        required=False,
+        allow_blank=True,
+        max_length=_LONGEST,
+        help_text="That of the request, if it had one: its trace goes on with the answer.",
+    )
     data = serializers.DictField(  # type: ignore[assignment]  # DRF takes it out
         help_text="With resource_id, or for a status with id."
     )

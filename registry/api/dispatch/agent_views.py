@@ -16,6 +16,7 @@ from controlplane.errors import FieldError, InvalidRequest
 from controlplane.events.log import last_number
 from controlplane.identity.roles import Action
 from controlplane.messaging.envelope import Envelope
+from controlplane.observability.trace_context import valid_traceparent
 from registry.agents.lookup import get_own_agent
 from registry.api.dispatch import agent_schemas as schemas
 from registry.dispatch.delivery.fetching import LEASE_SECONDS, fetch_requests, receive_answer, watch_requests
@@ -98,4 +99,6 @@ def _envelope(request: Request) -> Envelope:
         allowed = ", ".join(sorted(_TYPES))
         message = f"{event['type'][:80]!r} is not the type of an answer. Use {allowed} or {_STATUS}…"
         raise InvalidRequest(message, errors=[FieldError("/type", "invalid_choice", message)])
-    return Envelope(event["id"], event["source"], event["type"], event["data"])
+    # A trace that nobody can read is no reason to refuse an answer.
+    traceparent = valid_traceparent(event.get("traceparent"))
+    return Envelope(event["id"], event["source"], event["type"], event["data"], traceparent=traceparent)

@@ -20,6 +20,7 @@ from controlplane.messaging.outbox import HTTPS, envelope_of
 from registry.agents.models import Agent
 from registry.dispatch.channels import announce, lease_messages, note_fetch
 from registry.dispatch.event_types import AGENT_REQUESTS_WAITING
+from registry.dispatch.inbound.answer_traces import answer_span
 from registry.dispatch.inbound.receiving import Sender, UnknownMessage, receive_message
 
 # A fetched request is handed out again after this time without an answer.
@@ -75,7 +76,8 @@ def receive_answer(agent: Agent, envelope: Envelope) -> bool:
     `data.message_id` names the message that it answers, whatever its type. Raises UnknownResource.
     """
     try:
-        is_new = receive_message(envelope, Sender(str(agent.id)))
+        with answer_span(envelope):
+            is_new = receive_message(envelope, Sender(str(agent.id)))
     except UnknownMessage as error:
         raise UnknownResource(
             "The agent has no request for the resource that this event names. Stop sending events about it."

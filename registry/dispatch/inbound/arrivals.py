@@ -14,8 +14,10 @@ from django.db.models import Q, QuerySet
 from controlplane.messaging import inbox
 from controlplane.messaging.envelope import Envelope, InvalidEnvelope, decode
 from controlplane.messaging.outbox import HTTPS
+from controlplane.observability.traces.statements import traced_statements
 from registry.agents.models import Agent
 from registry.dispatch.inbound import health_reports
+from registry.dispatch.inbound.answer_traces import answer_span
 from registry.dispatch.inbound.receiving import Sender, UnknownMessage, receive_message
 from registry.dispatch.lifecycle.answers import AnswerType
 from registry.dispatch.models import ResourceRow
@@ -32,12 +34,13 @@ _LENGTH = 255
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A message of a stream. stored_at: when the stream stored it."""
+    """A message of a stream. stored_at: when the stream stored it. traceparent: of its header."""
 
     subject: str
     body: bytes
     sequence: int
     stored_at: datetime
+    traceparent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,9 @@ class Refused(Exception):
 def apply(arrival: Arrival) -> bool:
     """Apply the message once; return False if it has no effect any more. Raises Refused."""
     try:
-        return _apply(arrival, _read(arrival.body))
+        envelope = _read(arrival.body)
+        with answer_span(envelope, arrival.traceparent) as span, traced_statements(span):
+            return _apply(arrival, envelope)
     except UnknownMessage as error:
         raise Refused(str(error)) from error
     except DataError as error:

@@ -139,7 +139,9 @@ def _handle(connection: NatsConnection, message: Received, handler: Handler) -> 
 
 
 def _apply(connection: NatsConnection, message: Received) -> None:
-    has_effect = apply(Arrival(message.subject, message.body, message.sequence, message.stored_at))
+    traceparent = message.headers.get("traceparent", "")
+    arrival = Arrival(message.subject, message.body, message.sequence, message.stored_at, traceparent)
+    has_effect = apply(arrival)
     MESSAGES.labels("applied" if has_effect else "duplicate").inc()
 
 
