@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: nightly screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics
+.PHONY: nightly screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -154,6 +154,9 @@ bench-pools: .venv/.dev ## Lease units of pools, beside Valkey (BENCH_ARGS="--pa
 
 bench-metrics: .venv/.dev ## Scrape 100,000 agents, and requests with and without metrics (BENCH_ARGS="--rounds 3 --write")
 	@exec $(BIN)/python -m benchmarks.metrics_cost $(BENCH_ARGS)
+
+bench-traces: .venv/.dev ## Benchmark what traces cost (BENCH_ARGS="--rounds 3 --write")
+	@exec $(BIN)/python -m benchmarks.traces $(BENCH_ARGS)
 
 bench-resources: .venv/.dev ## Request thousands of resources of played agents (BENCH_ARGS="--requests 1000 --write")
 	@exec $(BIN)/python -m benchmarks.resource_requests $(BENCH_ARGS)
