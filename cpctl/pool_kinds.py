@@ -26,6 +26,7 @@ POOL = Kind(
     "pools",
     (
         field("NAME"),
+        field("KIND"),
         field("USED"),
         field("CAPACITY"),
         field("WAITING"),
@@ -72,6 +73,11 @@ LADDER = (
     field("USED"),
     field("WAITING"),
     field("LEAVES ROOM", "leaves_room"),
+)
+NAMESPACE_QUOTAS = (
+    field("NAMESPACE QUOTA", "name"),
+    field("VALUE"),
+    Column("SET AT", lambda quota: scope_text(quota["scope"]) if quota["scope"] else "platform default"),
 )
 _WRITTEN = (
     *("capacity", "title", "unit", "labels", "max_units_per_lease", "lease_seconds", "max_hold_seconds"),

@@ -13,7 +13,11 @@ class OverridesConfig(AppConfig):
     name = "overrides"
 
     def ready(self) -> None:
-        from overrides import checks, event_types  # noqa: F401  (they register themselves)
+        from controlplane.pools.namespace_quotas import read_namespace_quotas_with
+        from overrides import checks, event_types, quotas  # noqa: F401  (they register themselves)
+        from overrides.namespace_quotas import read_namespace_quotas
+
+        read_namespace_quotas_with(read_namespace_quotas)
 
         if is_installed("flyte"):
             post_migrate.connect(_make_flyte_sinks, sender=self)

@@ -161,9 +161,10 @@ class Revision(models.Model):
     """One transaction that changed effective values: who, when, why, and how much.
 
     everything: the change is not limited to single scopes (a resource type, a guard rail), so that caches
-    must drop all their entries.
+    must drop all their entries. has_quota: when it was taken, whether override documents had a quota.
     """
 
+    has_quota = False
     revision = models.BigIntegerField(primary_key=True)
     # Set under the counter's lock, so that times rise with revisions.
     made_at = models.DateTimeField(db_index=True)

@@ -17,13 +17,16 @@ class RegistryConfig(AppConfig):
         from registry.agent_configs.publishing.hidden_teams import hidden_names
         from registry.agent_configs.reachability.metrics import EndpointCollector
         from registry.agents import event_types as agent_event_types  # noqa: F401
+        from registry.agents import quotas as agent_quotas  # noqa: F401  (they register themselves)
         from registry.dispatch import event_types as dispatch_event_types  # noqa: F401  (registers event types)
+        from registry.dispatch import quotas as dispatch_quotas  # noqa: F401
         from registry.dispatch.agent_work import resources_of
         from registry.dispatch.metrics import DispatchCollector
         from registry.dispatch.nats_logins import event_types as nats_login_event_types  # noqa: F401  (the same)
         from registry.environments import event_types as environment_event_types  # noqa: F401
         from registry.jobs import event_types as job_event_types  # noqa: F401
         from registry.joining import event_types as joining_event_types  # noqa: F401
+        from registry.joining import quotas as joining_quotas  # noqa: F401
         from registry.joining.join_tokens import revoke_join_tokens_of
         from registry.metrics import AgentCounts, FleetMetrics
         from registry.plugin_releases import event_types as plugin_release_event_types  # noqa: F401

@@ -20,8 +20,19 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.pools import leases, limits, pools
 from controlplane.pools.models import Pool, PoolLimit
+from controlplane.pools.quota_rules import quota_named
 from controlplane.scopes import SEGMENTS, Scope
 
+_POOL_EFFECTS = (
+    "A lower capacity ends no lease. Nothing more is granted until enough are released.",
+    "A higher one serves the queue at once. A closed pool grants nothing.",
+)
+_QUOTA_EFFECTS = (
+    "A lower limit deletes nothing. What would be more is refused until enough is gone.",
+    "A closed quota refuses everything new.",
+)
+# A quota has no leases.
+_OF_QUOTAS = frozenset({"capacity", "title", "is_open"})
 _REASON = Field("reason", "Reason", hint="Kept in the audit log.")
 
 
@@ -38,7 +49,12 @@ def create(request: HttpRequest, caller: Caller) -> HttpResponse:
         reverse("pools"),
         "Created the pool.",
         (
-            Field("name", "Name", hint="Such as snowflake or agent-service:default.", required=True),
+            Field(
+                "name",
+                "Name",
+                hint="Such as snowflake or agent-service:default; quota:agents:TEAM for a quota.",
+                required=True,
+            ),
             *_fields(None),
             Field("team", "Team", hint="Owner of the pool. Empty: the only team that you could give it to."),
             _REASON,
@@ -53,10 +69,7 @@ def edit(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     pool = pools.get_pool(caller, name, Action.POOL_WRITE)
     change = Change(
         f"Change {pool.name}",
-        (
-            "A lower capacity ends no lease. Nothing more is granted until enough are released.",
-            "A higher one serves the queue at once. A closed pool grants nothing.",
-        ),
+        _QUOTA_EFFECTS if quota_named(pool.name) else _POOL_EFFECTS,
         "Save pool",
         url_of(pool),
         f"Changed {pool.name}.",
@@ -176,6 +189,12 @@ def url_of(pool: Pool) -> str:
 
 
 def _fields(pool: Pool | None) -> tuple[Field, ...]:
+    fields = _all_fields(pool)
+    is_quota = pool is not None and quota_named(pool.name)
+    return tuple(field for field in fields if field.name in _OF_QUOTAS) if is_quota else fields
+
+
+def _all_fields(pool: Pool | None) -> tuple[Field, ...]:
     return (
         Field(
             "capacity",
@@ -226,10 +245,11 @@ def _limit_fields(scope: Scope, limit: PoolLimit | None) -> tuple[Field, ...]:
 def _written(form: Mapping[str, str]) -> dict[str, Any]:
     return {
         "capacity": parse_number(form.get("capacity", "")),
-        "unit": form.get("unit", ""),
         "title": form.get("title", ""),
-        "lease_seconds": parse_number(form.get("lease_seconds", "")),
         "is_open": form.get("is_open") == "yes",
+        # The form of a quota has neither.
+        **({"unit": form["unit"]} if "unit" in form else {}),
+        **({"lease_seconds": parse_number(form["lease_seconds"])} if "lease_seconds" in form else {}),
     }
 
 

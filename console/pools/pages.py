@@ -15,7 +15,8 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.pools.leases import names_of, places_of, usage_by, visible_leases
 from controlplane.pools.models import Pool, PoolLimit, PoolUsage
-from controlplane.pools.pools import get_pool, usage_of, visible_pools
+from controlplane.pools.pools import get_pool, of_kind, usage_now, usage_of, visible_pools
+from controlplane.pools.quota_rules import Quota, quota_named, things
 from controlplane.pools.storage import read_ledger
 from controlplane.pools.terms import LeaseState
 
@@ -35,16 +36,24 @@ class Bar:
         return f"{self.used} of {self.capacity} units in use"
 
     @property
+    def is_over(self) -> bool:
+        return self.used > self.capacity
+
+    @property
     def is_full(self) -> bool:
         return self.used >= self.capacity > 0
 
 
 @page
 def pools(request: HttpRequest, caller: Caller) -> HttpResponse:
-    results = load_page(request, caller, visible_pools(caller), order=("name",))
+    kind = "quota" if request.GET.get("kind") == "quota" else "pool"
+    rows = of_kind(visible_pools(caller), kind)
+    results = load_page(request, caller, rows, order=("name",))
     usage = usage_of(results.items)
     context = {
         "results": results,
+        "kind": kind,
+        "things": things(),
         "pools": [
             (pool, bar, state_of(pool, bar))
             for pool in results.items
@@ -52,7 +61,7 @@ def pools(request: HttpRequest, caller: Caller) -> HttpResponse:
         ],
         "may_write": bool(caller.owners_for(Action.POOL_WRITE)),
         "now": database_now(),
-        "copies": {"curl": curl(request, "GET", "pools"), "cpctl": cpctl("pools", "list")},
+        "copies": {"curl": curl(request, "GET", "pools"), "cpctl": cpctl("pools", "list", "--kind", kind)},
     }
     return render(request, "console/pools/pools.html", context)
 
@@ -60,6 +69,8 @@ def pools(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page
 def pool(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     record = get_pool(caller, name)
+    if quota := quota_named(record.name):
+        return _quota(request, caller, record, quota)
     leases = visible_leases(caller, record)
     waiting = list(leases.filter(state=LeaseState.WAITING.value).order_by("requested_at")[:_MOST_ROWS])
     held = list(leases.filter(state=LeaseState.GRANTED.value).order_by("granted_at")[:_MOST_ROWS])
@@ -82,6 +93,25 @@ def pool(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         },
     }
     return render(request, "console/pools/pool.html", context)
+
+
+def _quota(request: HttpRequest, caller: Caller, pool: Pool, quota: Quota) -> HttpResponse:
+    """Return the page of a quota, which has no leases and no queue."""
+    bar = _bar(pool, usage_now(pool))
+    context = {
+        "pool": pool,
+        "quota": quota,
+        "state": state_of(pool, bar),
+        "bar": bar,
+        "usage": usage_by(caller, pool, pool.terms.fair_level)[:_MOST_ROWS] if quota.thing.has_scopes else (),
+        "limits": _limits(caller, pool) if quota.thing.has_scopes else (),
+        "may_write": caller.verdict(Action.POOL_WRITE, owner=pool.team_id).allowed,
+        "copies": {
+            "curl": curl(request, "GET", f"pools/{pool.name}"),
+            "cpctl": cpctl("pools", "show", pool.name),
+        },
+    }
+    return render(request, "console/pools/quota.html", context)
 
 
 def state_of(pool: Pool, bar: Bar) -> str:

@@ -144,6 +144,11 @@ EXPLANATIONS: dict[str, Explanation] = {
         "A limit on the number or size of resources has been reached.",
         "Delete resources that you no longer need, or ask the operator to raise the limit.",
     ),
+    "quota_exceeded": Explanation(
+        "There would be more than a quota allows. `quota`, `limit`, `used` and `requested` say which and how "
+        "many; nothing was created.",
+        "Delete what nobody needs, or ask an operator to raise the quota.",
+    ),
     "idempotency_key_in_flight": Explanation(
         "A request with the same Idempotency-Key is still running.",
         "Wait a second, then send the same request with the same key again.",

@@ -112,6 +112,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.BuiltInRole: HTTPStatus.CONFLICT,
     errors.OrganisationsOff: HTTPStatus.CONFLICT,
     errors.LimitReached: HTTPStatus.CONFLICT,
+    errors.QuotaExceeded: HTTPStatus.CONFLICT,
     errors.KeyInFlight: HTTPStatus.CONFLICT,
     errors.KeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.VersionMismatch: HTTPStatus.PRECONDITION_FAILED,

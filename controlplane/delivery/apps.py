@@ -5,11 +5,12 @@ class DeliveryConfig(AppConfig):
     name = "controlplane.delivery"
 
     def ready(self) -> None:
-        from controlplane.delivery import (  # noqa: F401  (registers types and kinds)
+        from controlplane.delivery import (  # noqa: F401  (registers types, kinds and quotas)
             event_types,
             kafka_sinks,
             nats_sinks,
             pubsub_sinks,
+            quotas,
             sns_sinks,
             webhooks,
         )

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from controlplane.access import audit
 from controlplane.access.team_models import Team
 from controlplane.database.clock import database_now
-from controlplane.delivery import event_types
+from controlplane.delivery import event_types, quotas
 from controlplane.delivery.kinds import (
     SinkSecrets,
     channel_kind_names,
@@ -59,7 +59,7 @@ def create_sink(
     """Create a sink and return it with its signing secret, which is shown once; empty if it signs nothing.
 
     after_seq: it gets the events after this number; None: those from now on. Raises InvalidRequest,
-    NameTaken, LimitReached, SecretsUnavailable.
+    NameTaken, LimitReached, QuotaExceeded, SecretsUnavailable.
     """
     check_terms(terms)
     check_owner(terms, team)
@@ -72,6 +72,7 @@ def create_sink(
     seal_secrets(sink, SinkSecrets(signing, dict(terms.credentials or {})))
     _save_new(sink)
     SinkProgress.objects.create(sink=sink)
+    quotas.check_new(sink)
     _record(event_types.SINK_CREATED, sink, actor, before=None, after=sink_state(sink), kind=sink.kind)
     sink.refresh_from_db()
     return sink, secret
@@ -85,7 +86,7 @@ def change_sink(
     actor: Actor,
     check_stored: Callable[[Sink], None] = lambda stored: None,
 ) -> Sink:
-    """Replace what people write of a sink. Raises InvalidRequest, NameTaken, VersionMismatch.
+    """Replace what people write of a sink. Raises InvalidRequest, NameTaken, VersionMismatch, QuotaExceeded.
 
     check_stored: raises for a stored sink that must not become this one.
     """
@@ -126,6 +127,7 @@ def _change(
     seal_secrets(sink, replace(secrets, credentials=dict(terms.credentials or {})))
     sink.version += 1
     _save_new(sink)
+    quotas.check_faster(sink, before=before["per_second"])
     _record(event_types.SINK_CHANGED, sink, actor, before=before, after=sink_state(sink))
     return sink
 

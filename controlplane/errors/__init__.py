@@ -10,8 +10,8 @@ ControlplaneError
 │                           UnknownAgent, UnknownProvider, UnknownTaskType, UnknownEnvironment,
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, UnknownTrustedIssuer, ...
 ├── Conflict                NameTaken, DeliveryLoop, ReleaseNotUsable, DuplicateInstance, ServiceTypeTaken,
-│                           StillInUse, ManagedElsewhere, SourceIsReadOnly, LimitReached, KeyInFlight,
-│                           PatchFailed, TokenInUse, LeaseLost
+│                           StillInUse, ManagedElsewhere, SourceIsReadOnly, LimitReached, QuotaExceeded,
+│                           KeyInFlight, PatchFailed, TokenInUse, LeaseLost
 └── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
     PoolExhausted, SecretsUnavailable, IssuerUnavailable, LoginRefused, RedirectNotAllowed, SettingIsReadOnly
 """
@@ -181,6 +181,13 @@ class SourceIsReadOnly(Conflict):
 class LimitReached(Conflict):
     code = "limit_reached"
     title = "Limit reached"
+
+
+class QuotaExceeded(Conflict):
+    """quota: its name. limit, used: of its scope; requested: how many more there would be."""
+
+    code = "quota_exceeded"
+    title = "Quota exceeded"
 
 
 class KeyInFlight(Conflict):

@@ -12,6 +12,7 @@ from controlplane.events import log
 from controlplane.pools.event_types import POOL_MENDED
 from controlplane.pools.leasing import ACTOR
 from controlplane.pools.models import PoolSweep
+from controlplane.pools.quotas import quota_pools
 from controlplane.pools.storage import lock_pool
 
 # Rows of scopes that nobody uses any more are deleted when there are so many.
@@ -22,9 +23,11 @@ def mend_drift() -> int:
     """Count again where the counts differ from the leases; return by how many units they differed.
 
     Leases and counts are written together, so one statement sees both as of one moment, without a lock.
+    Quotas have no leases (quotas.recount).
     """
+    quotas = [pool.id for pool in quota_pools()]
     with connection.cursor() as cursor:
-        cursor.execute(_DRIFT, {"pool": None})
+        cursor.execute(_DRIFT, {"pool": None, "quotas": quotas})
         drifts = cursor.fetchall()
     total = int(sum(units for _, units in drifts))
     if total:
@@ -88,8 +91,9 @@ SELECT coalesce(counted.pool_id, usage.pool_id),
   FROM counted FULL JOIN pools_poolusage usage
     ON usage.pool_id = counted.pool_id AND usage.domain = counted.d AND usage.project = counted.p
    AND usage.workflow = counted.w AND usage.launch_plan = counted.l
- WHERE coalesce(counted.used, 0) <> coalesce(usage.used, 0)
-    OR coalesce(counted.waiting, 0) <> coalesce(usage.waiting, 0)
+ WHERE (coalesce(counted.used, 0) <> coalesce(usage.used, 0)
+        OR coalesce(counted.waiting, 0) <> coalesce(usage.waiting, 0))
+   AND coalesce(counted.pool_id, usage.pool_id) <> ALL(%(quotas)s::uuid[])
  GROUP BY 1
 """  # noqa: S608  (constants of this module)
 _COUNT = f"""

@@ -20,8 +20,11 @@ from controlplane.pools.event_types import POOL_REVOKED
 from controlplane.pools.leasing import run, run_operations
 from controlplane.pools.ledger import Counts, Ledger, Limits, Obstacle, Reason, find_obstacles
 from controlplane.pools.models import Pool, PoolLease, PoolUsage
+from controlplane.pools.namespace_quotas import NamespaceQuota, namespace_quotas
 from controlplane.pools.operations import Release, Released
 from controlplane.pools.pools import record
+from controlplane.pools.quota_rules import quota_named
+from controlplane.pools.quotas import ledger_of
 from controlplane.pools.storage import fair_key, limits_of, read_ledger
 from controlplane.pools.terms import GrantMode, Lease, LeaseState, competing_scope, lease_key
 from controlplane.scopes import Level, Scope
@@ -94,8 +97,9 @@ def obstacles_of(pool: Pool, scope: Scope, units: int) -> list[Obstacle]:
 def _limits_and_ledger(pool: Pool, scope: Scope) -> tuple[Limits, Ledger]:
     """Return the limits of a pool, and what the scopes use that decide about a request at the scope."""
     limits = limits_of(pool.id, pool.limits_version)
-    guaranteed = {limit.scope for limit in limits.guaranteed()}
-    return limits, read_ledger(pool.id, {*scope.ladder(), *guaranteed})
+    scopes = {*scope.ladder(), *(limit.scope for limit in limits.guaranteed())}
+    quota = quota_named(pool.name)
+    return limits, ledger_of(quota, scopes) if quota else read_ledger(pool.id, scopes)
 
 
 def names_of(principals: Iterable[UUID | None]) -> dict[UUID | None, str]:
@@ -166,11 +170,13 @@ class PoolExplanation:
     """Whether a request would get its units now, and by which limits.
 
     general: obstacles of the pool as a whole. holders: scopes that use units, those that use most first.
+    namespace: quotas of the Kubernetes namespace in which the scope's work runs.
     """
 
     ladder: Sequence[Rung]
     general: Sequence[Obstacle]
     holders: Sequence[tuple[Scope, Counts]]
+    namespace: Sequence[NamespaceQuota] = ()
 
     @property
     def is_free(self) -> bool:
@@ -186,7 +192,7 @@ def explain(caller: Caller, pool: Pool, scope: Scope, units: int) -> PoolExplana
         _rung(limits, ledger.counts.get(rung, Counts()), rung, caps.get(rung)) for rung in scope.ladder()
     ]
     general = [obstacle for obstacle in obstacles if obstacle.reason is not Reason.CAP]
-    return PoolExplanation(ladder, general, _holders(caller, pool))
+    return PoolExplanation(ladder, general, _holders(caller, pool), namespace_quotas(caller, scope))
 
 
 def _rung(limits: Limits, counts: Counts, scope: Scope, obstacle: Obstacle | None) -> Rung:

@@ -16,6 +16,7 @@ from controlplane.pools.event_types import POOL_LIMIT_CHANGED
 from controlplane.pools.leasing import run_operations
 from controlplane.pools.models import Pool, PoolLimit
 from controlplane.pools.pools import record
+from controlplane.pools.quota_rules import quota_named
 from controlplane.pools.storage import lock_pool
 from controlplane.preconditions import Precondition, check
 from controlplane.scopes import Scope
@@ -123,6 +124,7 @@ def _apply(pool: Pool) -> None:
 
 
 def _check(pool: Pool, limit: PoolLimit) -> None:
+    _check_counted(pool, limit)
     if not limit.guaranteed:
         return
     level = pool.terms.fair_level
@@ -137,3 +139,15 @@ def _check(pool: Pool, limit: PoolLimit) -> None:
     if total > pool.capacity:
         message = f"All limits together would guarantee {total} of {pool.capacity} units."
         raise InvalidRequest(message, errors=[FieldError("/guaranteed", "above_capacity", message)])
+
+
+def _check_counted(pool: Pool, limit: PoolLimit) -> None:
+    """Raise InvalidRequest for a limit of a scope in a quota of things that have no scope."""
+    quota = quota_named(pool.name)
+    if quota is None or quota.thing.has_scopes or limit.scope == Scope():
+        return
+    plural, owner = quota.thing.plural, quota.thing.owner
+    message = f"{plural[0].upper()}{plural[1:]} have no scope, so a limit of a scope would never hold."
+    if owner:
+        message += f" Define the quota {quota.thing.quota_name}:<{owner}>, which limits one {owner}."
+    raise InvalidRequest(message, errors=[FieldError("?project", "no_scopes", message)])

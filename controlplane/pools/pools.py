@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from controlplane.access import audit
 from controlplane.access.team_models import Team
@@ -18,9 +18,10 @@ from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from controlplane.pools import event_types
+from controlplane.pools import event_types, quota_rules, quotas
 from controlplane.pools.leasing import run_operations
 from controlplane.pools.models import Pool, PoolLease, PoolUsage
+from controlplane.pools.quota_rules import Quota, quota_named
 from controlplane.pools.storage import fair_key, limits_of, lock_pool
 from controlplane.pools.terms import LIVE, NAME, RESERVED_ENDINGS, LeaseState
 from controlplane.preconditions import Precondition, check
@@ -54,6 +55,12 @@ def visible_pools(caller: Caller, action: Action = Action.POOL_READ) -> QuerySet
     return Pool.objects.for_caller(caller, action).select_related("team")
 
 
+def of_kind(rows: QuerySet[Pool], kind: str) -> QuerySet[Pool]:
+    """Return the quotas, or the pools that are none."""
+    is_reserved = Q(name__startswith=quota_rules.PREFIX)
+    return rows.filter(is_reserved if kind == "quota" else ~is_reserved)
+
+
 def get_pool(caller: Caller, name: str, action: Action = Action.POOL_READ) -> Pool:
     """Return a pool on which the caller may perform the action. Raises UnknownPool, PermissionDenied."""
     readable = visible_pools(caller) if action is Action.POOL_WRITE else visible_pools(caller, action)
@@ -64,7 +71,16 @@ def get_pool(caller: Caller, name: str, action: Action = Action.POOL_READ) -> Po
         )
     if action is Action.POOL_WRITE:
         caller.require(action, owner=pool.team_id)
+    if action is Action.POOL_USE:
+        check_leasable(pool)
     return pool
+
+
+def check_leasable(pool: Pool) -> None:
+    """Raise InvalidRequest for a quota: what exists uses it, and nobody leases its units."""
+    if quota := quota_named(pool.name):
+        message = f"{pool.name} is a quota: it counts the {quota.thing.plural} that exist and has no leases."
+        raise InvalidRequest(message, errors=[FieldError("path:pool", "is_quota", message)])
 
 
 def usage_of(pools: Iterable[Pool]) -> dict[UUID, PoolUsage]:
@@ -74,10 +90,20 @@ def usage_of(pools: Iterable[Pool]) -> dict[UUID, PoolUsage]:
     }
 
 
+def usage_now(pool: Pool) -> PoolUsage | None:
+    """Return the units in use of a pool as a whole; of a quota, counted now."""
+    quota, row = quota_named(pool.name), usage_of([pool]).get(pool.id)
+    if quota is None:
+        return row
+    return PoolUsage(pool=pool, used=quotas.ledger_of(quota, [Scope()]).used(Scope()))
+
+
 @transaction.atomic
 def create_pool(name: str, spec: PoolSpec, *, team: Team | None, actor: Actor) -> Pool:
-    """Create a pool. Raises InvalidRequest, NameTaken, LimitReached."""
+    """Create a pool, or a quota by its reserved name. Raises InvalidRequest, NameTaken, LimitReached."""
     _check_name(name)
+    quotas.check_quota_name(name)
+    _check_owner(name, team)
     if Pool.objects.count() >= _MOST_POOLS:
         raise LimitReached(f"There are {_MOST_POOLS} pools already. Delete one that nobody needs.")
     pool = Pool(name=name, team=team)
@@ -87,6 +113,7 @@ def create_pool(name: str, spec: PoolSpec, *, team: Team | None, actor: Actor) -
             pool.save()
     except IntegrityError as error:
         raise NameTaken(f"There is a pool named {name!r} already. Choose another name.") from error
+    quotas.recount_pool(pool)
     record(event_types.POOL_CREATED, pool, actor, after=pool_state(pool), capacity=pool.capacity)
     return pool
 
@@ -169,9 +196,34 @@ def record(
 
 
 def _fill(pool: Pool, spec: PoolSpec) -> None:
+    if quota := quota_named(pool.name):
+        spec = _quota_spec(quota, spec)
     for name in FIELDS:
         value = getattr(spec, name)
         setattr(pool, name, dict(value) if name == "labels" else value)
+
+
+def _quota_spec(quota: Quota, spec: PoolSpec) -> PoolSpec:
+    """Return the settings of a quota: those of leases, which it has not, are the same for all quotas."""
+    return replace(
+        spec,
+        title=spec.title or quota.title,
+        unit=quota.thing.unit,
+        max_units_per_lease=1_000_000,
+        lease_seconds=0,
+        max_hold_seconds=0,
+        grant_mode="free",
+        queue_limit=0,
+    )
+
+
+def _check_owner(name: str, team: Team | None) -> None:
+    """Raise InvalidRequest for a quota of a team, whose members could then limit others or lift it."""
+    if team is not None and quota_named(name):
+        message = (
+            f"Quotas belong to the platform, not to a team. The name {name} says whose things it counts."
+        )
+        raise InvalidRequest(message, errors=[FieldError("/team", "not_allowed", message)])
 
 
 def _check_name(name: str) -> None:

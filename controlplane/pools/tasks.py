@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from controlplane.pools import drift, expiry
+from controlplane.pools import drift, expiry, quotas
 
 
 @shared_task(name="pools.sweep")
@@ -12,6 +12,7 @@ def sweep() -> None:
 
 @shared_task(name="pools.tend")
 def tend() -> None:
-    """Compare counts with leases, and delete leases that ended long ago."""
+    """Compare counts with leases, count for quotas, and delete leases that ended long ago."""
     drift.mend_drift()
+    quotas.recount()
     expiry.delete_ended()

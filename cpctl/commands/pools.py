@@ -8,7 +8,7 @@ import typer
 
 from cpctl.commands import change_options, get, options, pool_leases
 from cpctl.output import Format, document, listing, say
-from cpctl.pool_kinds import LADDER, LIMITS, POOL, USAGE, pool_fields, sentence
+from cpctl.pool_kinds import LADDER, LIMITS, NAMESPACE_QUOTAS, POOL, USAGE, pool_fields, sentence
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
@@ -20,16 +20,22 @@ Units = Annotated[int, typer.Option(min=1, help="Number of units.")]
 @pools.command("list")
 def list_pools(
     *,
+    kind: Annotated[
+        str,
+        typer.Option(help="pool: units that programs lease. quota: counts of what exists. Default: both."),
+    ] = "",
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
 ) -> None:
-    """List pools with the units in use and the requests that wait.
+    """List pools and quotas with the units in use and the requests that wait.
 
     \b
     cpctl pools list -o wide
+    cpctl pools list --kind quota
     """
-    get.list_of(POOL, {}, output, headers=not no_headers, limit=limit)
+    query = change_options.non_empty(kind=kind)
+    get.list_of(POOL, query, output, headers=not no_headers, limit=limit)
 
 
 @pools.command("show")
@@ -63,6 +69,7 @@ def set_pool(
     cpctl pools set snowflake --capacity 20
     cpctl pools set gpus -f pool.yaml
     cpctl pools set gpus --closed -m "Maintenance"
+    cpctl pools set quota:agents:ml --capacity 50
     """
     body = pool_fields(
         change_options.object_in(file)
@@ -208,6 +215,8 @@ def explain(
     verdict = "There is room." if answer["would_be_granted"] else "There is no room."
     say(" ".join([verdict, *map(sentence, answer["obstacles"])]), "")
     say(*listing(LADDER, answer["ladder"], how=output, name_of=_scope_of, headers=not no_headers))
+    if answer["namespace_quotas"]:
+        say("", *listing(NAMESPACE_QUOTAS, answer["namespace_quotas"], how=output, name_of=_scope_of))
     if answer["holders"]:
         say("", *listing(USAGE, answer["holders"], how=output, name_of=_scope_of, headers=not no_headers))
     return None

@@ -53,6 +53,8 @@ class CommitOptions:
     checks: bool = True
     # False: each row is checked alone, at any level; conflicts with inherited values are warnings.
     checks_inherited: bool = True
+    # False: no quota refuses it. Files take effect as a whole or not at all.
+    heeds_quotas: bool = True
 
 
 DEFAULT_OPTIONS = CommitOptions()
@@ -77,7 +79,8 @@ def commit(
     earlier: Catalogue | None = None,
     removals: Removals | None = None,
 ) -> Plan:
-    """Validate and write. Raises UnknownProject, InvalidAttributes, RailBroken, InheritedConflict, ...
+    """Validate and write. Raises UnknownProject, InvalidAttributes, RailBroken, InheritedConflict,
+    QuotaExceeded, ...
 
     earlier: the catalogue before this transaction, if it has already changed types or rails: the plan,
     the validity check and the confirmation then cover those changes too. removals: what the drafts remove.
@@ -98,7 +101,7 @@ def commit(
         invalid = [scope for scope in radius.affected if scope.errors]
         _refuse_invalid_scopes(_refusable(invalid, changing, rules))
     plan = _plan(drafts, rules, radius, options, removals)
-    revision = storage.store(changing, actor) if changing else 0
+    revision = storage.store(changing, actor, heeds_quotas=options.heeds_quotas) if changing else 0
     storage.move_declarations([draft for draft in drafts if not draft.changes])
     return replace(plan, revision=revision)
 

@@ -15,10 +15,14 @@ from overrides.editing import records
 from overrides.editing.draft import Draft
 from overrides.loading.revisions import take_revision
 from overrides.models import OverrideVersion
+from overrides.quotas import check_documents
 
 
-def store(drafts: Sequence[Draft], actor: Actor) -> int:
-    """Write drafts that change something in one new revision; return it. The caller holds the lock."""
+def store(drafts: Sequence[Draft], actor: Actor, *, heeds_quotas: bool = True) -> int:
+    """Write drafts that change something in one new revision; return it. The caller holds the lock.
+
+    Raises QuotaExceeded.
+    """
     revision = take_revision(actor, changes=len(drafts))
     # In the order of the index, so that neighbours share a page.
     ordered = sorted(drafts, key=lambda draft: by_project(draft.address.scope))
@@ -33,9 +37,16 @@ def store(drafts: Sequence[Draft], actor: Actor) -> int:
     with connection.cursor() as cursor:
         for statement in _statements_for(drafts):
             cursor.execute(statement, [revision.revision, revision.made_at])
+    if revision.has_quota and heeds_quotas:
+        check_documents((draft.address.scope, _step(draft)) for draft in drafts)
     mutations = [records.mutation(draft, revision.revision) for draft in drafts]
     audit.record_encoded("override", mutations, actor=actor)
     return revision.revision
+
+
+def _step(draft: Draft) -> int:
+    """Return by how much the draft changes the number of documents."""
+    return int(draft.after is not None) - int(draft.current.attributes is not None)
 
 
 def _statements_for(drafts: Sequence[Draft]) -> Iterator[str]:

@@ -94,6 +94,7 @@ _CODES: tuple[tuple[type[errors.ControlplaneError], Code], ...] = (
     (errors.PermissionDenied, Code.PERMISSION_DENIED),
     (errors.NotFound, Code.NOT_FOUND),
     (errors.NameTaken, Code.ALREADY_EXISTS),
+    (errors.QuotaExceeded, Code.RESOURCE_EXHAUSTED),
     (errors.Conflict, Code.FAILED_PRECONDITION),
     (errors.VersionMismatch, Code.ABORTED),
     (errors.TooManyAttempts, Code.RESOURCE_EXHAUSTED),

@@ -13,7 +13,9 @@ from django.db import connection
 
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.actors import Actor
+from controlplane.pools.quotas import is_defined_sql
 from overrides.models import Revision, RevisionCounter
+from overrides.quotas import OVERRIDE_DOCUMENTS
 
 
 def lock_revisions() -> int:
@@ -30,7 +32,7 @@ def take_revision(actor: Actor, *, changes: int, everything: bool = False) -> Re
     with connection.cursor() as cursor:
         cursor.execute(_TAKE, [actor.name, actor.reason, actor.request_id, changes, everything])
         row = cursor.fetchone()
-    return Revision(
+    taken = Revision(
         revision=row[0],
         made_at=row[1],
         made_by=actor.name,
@@ -39,6 +41,8 @@ def take_revision(actor: Actor, *, changes: int, everything: bool = False) -> Re
         changes=changes,
         everything=everything,
     )
+    taken.has_quota = row[2]
+    return taken
 
 
 def revision_at(moment: datetime) -> int:
@@ -56,9 +60,9 @@ def check_revision(revision: int) -> int:
 
 
 # clock_timestamp, not now(): a transaction that began earlier may get the lock later.
-_TAKE = """
+_TAKE = f"""
 WITH counter AS (UPDATE overrides_revisioncounter SET revision = revision + 1 WHERE id = 1 RETURNING revision)
 INSERT INTO overrides_revision (revision, made_at, made_by, change_message, request_id, changes, everything)
 SELECT revision, clock_timestamp(), %s, %s, %s, %s, %s FROM counter
-RETURNING revision, made_at
-"""
+RETURNING revision, made_at, {is_defined_sql(OVERRIDE_DOCUMENTS)}
+"""  # noqa: S608  (SQL of our own)

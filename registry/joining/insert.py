@@ -13,8 +13,10 @@ from controlplane.access.audit import AuditEntry, Mutation
 from controlplane.database.bulk import copy_rows, recordset
 from controlplane.identity.actors import Actor
 from controlplane.ids import uuid7
+from controlplane.pools.quotas import is_defined_sql
 from registry.agents.event_types import AGENT_REGISTERED
 from registry.agents.liveness import LivenessPolicy
+from registry.agents.quotas import AGENTS, check_new_agents
 from registry.agents.states import State
 from registry.environments.guarding import make_environments
 from registry.joining.registration import Registration
@@ -41,7 +43,7 @@ def insert_agents(new_agents: Sequence[NewAgent], policy: LivenessPolicy) -> set
     """Insert agents with their leases; return the ids of those whose name and topic were free.
 
     Call in a transaction, and record the `audit_entry` of each in it. Of two with one name the first is
-    inserted.
+    inserted. Raises QuotaExceeded.
     """
     make_environments({new_agent.registration.environment for new_agent in new_agents})
     # Ordered by name, so that concurrent calls cannot deadlock.
@@ -50,9 +52,11 @@ def insert_agents(new_agents: Sequence[NewAgent], policy: LivenessPolicy) -> set
     ]
     with connection.cursor() as cursor:
         cursor.execute(_INSERT, _parameters(rows, policy))
-        inserted_ids = {row[0] for row in cursor.fetchall()}
-    _store_task_types([new_agent for new_agent in new_agents if new_agent.id in inserted_ids])
-    return inserted_ids
+        inserted = dict(cursor.fetchall())
+    if any(inserted.values()):
+        check_new_agents(new_agent.team_id for new_agent in new_agents if new_agent.id in inserted)
+    _store_task_types([new_agent for new_agent in new_agents if new_agent.id in inserted])
+    return set(inserted)
 
 
 def audit_entry(new_agent: NewAgent) -> AuditEntry:
@@ -106,7 +110,7 @@ def _row(new_agent: NewAgent) -> dict[str, Any]:
 
 
 # The lease has a copy of the agent's state, because heartbeats read only the lease.
-_INSERT = """
+_INSERT = f"""
 WITH new_agent AS MATERIALIZED (
     SELECT * FROM json_to_recordset(%(rows)s) AS new_agent (
         id uuid, name text, environment text, service_types jsonb, task_types jsonb, cost text,
@@ -132,5 +136,5 @@ SELECT inserted.id, now(),
     0, inserted.state, environment.id, decode(new_agent.token_digest, 'hex'), new_agent.instance_uuid
 FROM inserted JOIN new_agent USING (id)
 JOIN registry_environment AS environment ON environment.name = inserted.environment
-RETURNING agent_id
-"""
+RETURNING agent_id, {is_defined_sql(AGENTS)}
+"""  # noqa: S608  (SQL of our own)

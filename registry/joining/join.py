@@ -13,11 +13,13 @@ from django.db import transaction
 
 from controlplane.access import audit
 from controlplane.access.enrolment import Enrolment, audit_entries, bind_roles, enrol
-from controlplane.errors import NameTaken, NotAuthenticated
+from controlplane.errors import NameTaken, NotAuthenticated, QuotaExceeded
 from controlplane.identity.actors import Actor
 from controlplane.ids import uuid7
+from controlplane.pools.quotas import lock
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
+from registry.agents.quotas import AGENTS
 from registry.agents.rights import AgentRights
 from registry.agents.states import State
 from registry.joining.credentials import (
@@ -69,21 +71,25 @@ class JoinRequest:
     expires_at: datetime | None = None
 
 
-class _TokenUsedUp(Exception):
-    """A token has fewer uses left than the batch needs. The argument is the token's digest."""
+class _LeftToJoin(Exception):
+    """Of some tokens, `join` must decide about each request. The argument: their digests.
+
+    A token has fewer uses left than the batch needs, or a quota has less room.
+    """
 
 
 def join_many(requests: Sequence[JoinRequest], policy: LivenessPolicy) -> list[JoinResult | None]:
     """Join all new agents that their tokens admit, in one transaction; None where `join` must decide.
 
-    All requests with a token that has too few uses left for them are left to `join`.
+    All requests with a token that has too few uses left for them are left to `join`, and those of a team
+    whose quota has too little room. Others are not affected.
     """
     skipped_digests: set[bytes] = set()
     while True:
         try:
             return _join_batch(requests, skipped_digests, policy)
-        except _TokenUsedUp as error:
-            skipped_digests.add(error.args[0])
+        except _LeftToJoin as error:
+            skipped_digests |= error.args[0]
 
 
 @transaction.atomic
@@ -105,7 +111,10 @@ def _join_batch(
         and not (request.repeat and (tokens[request.digest].id, request.repeat.key) in used_keys)
     }
     new_agents = [new_agent for new_agent, _ in candidates.values()]
-    inserted_ids = insert_agents(new_agents, policy) if candidates else set()
+    try:
+        inserted_ids = insert_agents(new_agents, policy) if candidates else set()
+    except QuotaExceeded as error:
+        raise _LeftToJoin(_counted_by(error.members["quota"], tokens)) from error
     admissions = {
         index: (new_agent, enrolment)
         for index, (new_agent, enrolment) in candidates.items()
@@ -124,7 +133,7 @@ def _join_batch(
     audit.record_entries(list(chain.from_iterable(entries)))
     for digest, count in sorted(Counter(requests[index].digest for index in admissions).items()):
         if not spend_uses(tokens[digest], count):
-            raise _TokenUsedUp(digest)
+            raise _LeftToJoin({digest})
     bind_roles(enrolments)
     agents = {agent.id: agent for agent in Agent.objects.shown().filter(id__in=inserted_ids)}
     results = {
@@ -132,6 +141,15 @@ def _join_batch(
         for index, (new_agent, enrolment) in admissions.items()
     }
     return [results.get(index) for index in range(len(requests))]
+
+
+def _counted_by(quota_name: str, tokens: Mapping[bytes, JoinToken]) -> set[bytes]:
+    """Return the digests of the tokens whose agents a quota counts."""
+    return {
+        digest
+        for digest, token in tokens.items()
+        if quota_name in AGENTS.quota_names([token.team.slug] if token.team else [])
+    }
 
 
 def _record_keys(
@@ -179,7 +197,7 @@ def join(
 ) -> JoinResult:
     """Join the agent. Repeated with the same key, issue a new credential without spending another use.
 
-    Raises InvalidRequest, NotAuthenticated, NameTaken, KeyReused, Conflict.
+    Raises InvalidRequest, NotAuthenticated, NameTaken, QuotaExceeded, KeyReused, Conflict.
     """
     request = JoinRequest(bytes(token.digest), registration, request_id, repeat)
     if repeat is not None:
@@ -209,8 +227,10 @@ def repeat_join(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) 
 
 
 def join_individually(token: JoinToken, request: JoinRequest, policy: LivenessPolicy) -> JoinResult:
-    """Join an agent whose name is taken, or whose token has just ended."""
+    """Join an agent whose name is taken, whose token has just ended, or whose quota has little room."""
     registration, request_id = request.registration, request.request_id
+    # Before the use of the token, in the order of `join_many`.
+    lock(AGENTS, [token.team.slug] if token.team else [])
     if not spend_uses(token):
         raise NotAuthenticated("This join token is used up, expired or revoked. Request a new one.")
     actor = token_actor(token, request_id)

@@ -26,6 +26,7 @@ from controlplane.identity.roles import Action, Role
 from registry.joining.event_types import JOIN_TOKEN_CREATED, JOIN_TOKEN_REFUSED, JOIN_TOKEN_REVOKED
 from registry.joining.issuer_rules import IssuerRule, show_issuer_rule
 from registry.joining.models import JoinToken, JoinTokenQuerySet
+from registry.joining.quotas import check_new_token
 from registry.joining.terms import JoinTerms
 
 _REPEAT_INTERVAL = timedelta(minutes=1)
@@ -79,7 +80,7 @@ def create_join_token(
     """Create a join token and return it with its secret, which cannot be read again.
 
     The secret is None for a join token with an issuer rule. issuer_id: of the caller's access token. Raises
-    InvalidRequest for an invalid rule, and if the join token would outlive the access token.
+    InvalidRequest for an invalid rule, and if the join token would outlive the access token; QuotaExceeded.
     """
     if issuer_id is not None:
         check_within(spec.expires_at, issuer_id, "/expires_in_seconds")
@@ -103,6 +104,7 @@ def create_join_token(
         issuer_rule=show_issuer_rule(spec.issuer_rule) if spec.issuer_rule else None,
     )
     token.refresh_from_db()
+    check_new_token(token)
     _record(JOIN_TOKEN_CREATED, token, actor, before=None, after=_token_facts(token))
     return token, None if spec.issuer_rule else secret
 

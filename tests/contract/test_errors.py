@@ -24,6 +24,7 @@ CODES = {
     "guard_rail_broken",
     "invalid_agent_config",
     "limit_reached",
+    "quota_exceeded",
     "unknown_agent_config",
     "unknown_bundle",
     "unknown_data_plane",

@@ -35,7 +35,13 @@ def _get(request: Request, channel_id: UUID, action: Action = Action.NOTIFICATIO
 class ChannelCollection(Endpoint):
     actions = {"GET": Action.NOTIFICATION_READ, "POST": Action.NOTIFICATION_WRITE}
     problems = {
-        "POST": (errors.UnknownTeam, errors.NameTaken, errors.LimitReached, errors.SecretsUnavailable)
+        "POST": (
+            errors.UnknownTeam,
+            errors.NameTaken,
+            errors.LimitReached,
+            errors.QuotaExceeded,
+            errors.SecretsUnavailable,
+        )
     }
 
     @extend_schema(

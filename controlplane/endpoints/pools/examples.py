@@ -15,6 +15,7 @@ _PLACE = {**_PROJECT, "level": "project_domain", "domain": "development"}
 _WRITE = {"capacity": 20, "title": "Connections to Snowflake", "unit": "connection"}
 _POOL: dict[str, Any] = {
     "name": "snowflake",
+    "kind": "pool",
     "title": "Connections to Snowflake",
     "unit": "connection",
     "team": None,
@@ -110,6 +111,7 @@ EXPLANATION = _response(
             }
         ],
         "holders": [_USAGE],
+        "namespace_quotas": [{"name": "projectQuotaCpu", "value": "1000", "scope": _PROJECT}],
     },
 )
 ACQUIRE = _request("Wait for half a minute", {"token": "nightly-report", "scope": _SCOPE, "wait_seconds": 30})

@@ -39,6 +39,8 @@ class PoolCollection(Endpoint):
         rows = pools.visible_pools(caller_of(request))
         if query.get("name_contains"):
             rows = rows.filter(name__contains=query["name_contains"])
+        if "kind" in query:
+            rows = pools.of_kind(rows, query["kind"])
         page = paginate(request, rows, order=("name",), query=query)
         usage = pools.usage_of(page.items)
         return page_response(request, page, lambda pool: schemas.show_pool(pool, usage.get(pool.id)))
@@ -64,7 +66,7 @@ class PoolItem(Endpoint):
     def get(self, request: Request, pool: str) -> Response:
         Query.parse(request)
         row = pools.get_pool(caller_of(request), pool)
-        content = schemas.show_pool(row, pools.usage_of([row]).get(row.id))
+        content = schemas.show_pool(row, pools.usage_now(row))
         return respond(request, content, etag=version_etag(row.version))
 
     @extend_schema(
@@ -73,6 +75,8 @@ class PoolItem(Endpoint):
         description=(
             "A lower capacity ends no lease: `over_capacity` is true until enough are released, and nothing"
             " is granted meanwhile. A higher one serves the queue at once. The team of a pool cannot change."
+            " Names that begin with `quota:` are those of quotas, such as `quota:agents:<team>`: they count"
+            " what exists, and refuse to create more than their capacity."
         ),
         tags=_TAGS,
         parameters=[ReasonedQuery],
@@ -94,7 +98,7 @@ class PoolItem(Endpoint):
             team = choose_team(caller.owners_for(Action.POOL_WRITE), body.get("team"))
             row = pools.create_pool(pool, spec, team=team, actor=actor)
         row.refresh_from_db()
-        content = schemas.show_pool(row, pools.usage_of([row]).get(row.id))
+        content = schemas.show_pool(row, pools.usage_now(row))
         headers = {"ETag": version_etag(row.version), "Location": request.path}
         return Response(content, status=200 if existing else 201, headers=headers)
 

@@ -14,12 +14,14 @@ from controlplane.pools.leases import PoolExplanation, Rung
 from controlplane.pools.ledger import Ledger, Obstacle, Reason
 from controlplane.pools.models import Pool, PoolLimit, PoolUsage
 from controlplane.pools.pools import FIELDS, PoolSpec
+from controlplane.pools.quota_rules import quota_named
 from controlplane.pools.terms import GrantMode
 from controlplane.scopes import LEVEL_NAMES
 
 MOST_UNITS = 2_000_000_000
 _LONGEST_SECONDS = 366 * 24 * 3600
 GRANT_MODES = [(mode.value, mode.value) for mode in GrantMode]
+KINDS = [("pool", "pool"), ("quota", "quota")]
 REASONS = [(reason.value, reason.value) for reason in Reason]
 
 
@@ -74,10 +76,14 @@ class PoolPut(PoolWrite):
 
 class PoolListQuery(PageQuery):
     name_contains = serializers.CharField(required=False, max_length=255)
+    kind = serializers.ChoiceField(KINDS, required=False, help_text="Pools that programs lease, or quotas.")
 
 
 class PoolRead(serializers.Serializer[Any]):
     name = serializers.CharField()
+    kind = serializers.ChoiceField(
+        KINDS, help_text="`quota`: it counts things that exist, such as agents, and has no leases."
+    )
     title = serializers.CharField(allow_blank=True)
     unit = serializers.CharField(allow_blank=True)
     team = serializers.CharField(allow_null=True, help_text="Null for the platform.")
@@ -204,11 +210,22 @@ class RungRead(serializers.Serializer[Any]):
     leaves_room = serializers.BooleanField()
 
 
+class NamespaceQuotaRead(serializers.Serializer[Any]):
+    name = serializers.CharField(help_text="The placeholder of the namespace's templates.")
+    value = serializers.CharField()
+    scope = ScopeRead(allow_null=True, help_text="Where it is set. Null: a default of the platform.")
+
+
 class PoolExplanationRead(serializers.Serializer[Any]):
     would_be_granted = serializers.BooleanField(help_text="If nobody waits.")
     obstacles = ObstacleRead(many=True, help_text="What leaves no room; empty if there is room.")
     ladder = RungRead(many=True, help_text="The scopes that cover the request, the widest first.")
     holders = UsageRead(many=True, help_text="Scopes that you may read and that use units, at most 100.")
+    namespace_quotas = NamespaceQuotaRead(
+        many=True,
+        help_text="Values of `cluster_resource` overrides in effect, such as `projectQuotaCpu`, if the scope "
+        "has a project and a domain: Kubernetes enforces these, not the pool.",
+    )
 
 
 def spec_of(body: dict[str, Any]) -> PoolSpec:
@@ -220,6 +237,7 @@ def show_pool(pool: Pool, usage: PoolUsage | None) -> dict[str, Any]:
     used, waiting = (usage.used, usage.waiting) if usage else (0, 0)
     return {
         "name": pool.name,
+        "kind": "quota" if quota_named(pool.name) else "pool",
         "team": pool.team.slug if pool.team else None,
         "used": used,
         "waiting": waiting,
@@ -267,6 +285,14 @@ def show_explanation(explanation: PoolExplanation) -> dict[str, Any]:
         "holders": [
             {"scope": show_scope(scope), "used": counts.used, "waiting": counts.waiting}
             for scope, counts in explanation.holders
+        ],
+        "namespace_quotas": [
+            {
+                "name": quota.name,
+                "value": quota.value,
+                "scope": show_scope(quota.scope) if quota.scope else None,
+            }
+            for quota in explanation.namespace
         ],
     }
 

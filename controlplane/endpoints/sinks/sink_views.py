@@ -30,7 +30,13 @@ def _get(request: Request, sink_id: UUID, action: Action = Action.SINK_WRITE) ->
 class SinkCollection(Endpoint):
     actions = {"GET": Action.SINK_READ, "POST": Action.SINK_WRITE}
     problems = {
-        "POST": (errors.UnknownTeam, errors.NameTaken, errors.LimitReached, errors.SecretsUnavailable)
+        "POST": (
+            errors.UnknownTeam,
+            errors.NameTaken,
+            errors.LimitReached,
+            errors.QuotaExceeded,
+            errors.SecretsUnavailable,
+        )
     }
 
     @extend_schema(

@@ -11,7 +11,7 @@ from controlplane.pools import leasing
 from controlplane.pools.leases import release_token
 from controlplane.pools.models import Pool
 from controlplane.pools.operations import Acquire, Granted
-from controlplane.pools.pools import PoolSpec, create_pool, usage_of
+from controlplane.pools.pools import PoolSpec, check_leasable, create_pool, usage_of
 from controlplane.pools.redis_door.allocation_tokens import scope_of
 from controlplane.pools.terms import Door
 from controlplane.scopes import Scope
@@ -73,6 +73,7 @@ def _pool(caller: Caller, name: str, scope: Scope, default_capacity: int) -> Poo
     """
     pool = Pool.objects.for_caller(caller, Action.POOL_USE).filter(name=name).first()
     if pool is not None:
+        check_leasable(pool)
         return pool
     caller.require(Action.POOL_USE, scope)
     if Pool.objects.filter(title=_TITLE).count() >= _MOST_MADE:

@@ -61,7 +61,7 @@ _TOKEN = {
 class JoinTokenCollection(Endpoint):
     actions = {"GET": Action.ACCESS_READ, "POST": Action.ACCESS_WRITE}
     delegated = True
-    problems = {"POST": (errors.UnknownTeam,)}
+    problems = {"POST": (errors.UnknownTeam, errors.QuotaExceeded)}
 
     @extend_schema(
         operation_id="join_tokens_list",

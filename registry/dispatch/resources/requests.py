@@ -15,6 +15,7 @@ from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
+from controlplane.pools.quotas import is_defined
 from controlplane.scopes import Scope
 from registry.dispatch import storage
 from registry.dispatch.event_types import (
@@ -33,6 +34,7 @@ from registry.dispatch.placement.candidates import Requirements, Ruling
 from registry.dispatch.placement.place import constraint_members, place_if_needed, policy_facts, rule
 from registry.dispatch.placement.policy_hook import has_policy
 from registry.dispatch.policies import service_profiles
+from registry.dispatch.quotas import IN_FLIGHT, RESOURCE_REQUESTS, check_request
 from registry.dispatch.resource_events import facts, scope_of
 from registry.dispatch.storage import Loaded
 
@@ -56,12 +58,13 @@ class ResourceRequest:
 def create_resource(request: ResourceRequest, *, actor: Actor) -> ResourceRow:
     """Store the request, choose an agent if one can take it, and send it.
 
-    Raises NameTaken, InvalidRequest.
+    Raises NameTaken, InvalidRequest, QuotaExceeded.
     """
     _check_spec(request)
     ruling = rule_on_request(request)
     row = _insert(request, actor)
-    loaded = storage.load(ResourceRow.objects.select_for_update(of=("self",)).get(id=row.id))
+    stored = ResourceRow.objects.annotate(has_quota=is_defined(RESOURCE_REQUESTS))
+    loaded = storage.load(stored.select_for_update(of=("self",)).get(id=row.id))
     return _finish(loaded, Change(loaded.resource, places=True), RESOURCE_REQUESTED, actor, ruling)
 
 
@@ -102,7 +105,7 @@ def cancel_resource(resource_id: str, *, caller: Caller, actor: Actor) -> Resour
 def retry_resource(resource_id: str, *, caller: Caller, actor: Actor, force: bool = False) -> ResourceRow:
     """Try again what failed, was cancelled, or could not be deleted; with `force`, give up the latter.
 
-    Raises UnknownResource, PermissionDenied, Conflict.
+    Raises UnknownResource, PermissionDenied, Conflict, QuotaExceeded.
     """
     loaded = lock_for(caller, resource_id, Action.DISPATCH_OPERATE if force else Action.RESOURCE_WRITE)
     if not intents.can_retry(loaded.resource):
@@ -186,6 +189,8 @@ def _finish(
     change = place_if_needed(loaded, change, ruling)
     storage.save(loaded, change, actor=actor.name, request_id=actor.request_id)
     row = loaded.row
+    if _starts_flight(row, event_type, before):
+        check_request(row)
     audit.record(
         event_type,
         "resource",
@@ -198,6 +203,14 @@ def _finish(
         team_id=row.team_id,
     )
     return row
+
+
+def _starts_flight(row: ResourceRow, event_type: EventType, before: dict[str, Any] | None) -> bool:
+    """Return whether a quota may count the request from now on."""
+    if before is None:
+        # With the row, `create_resource` has read whether there is a quota.
+        return bool(getattr(row, "has_quota", False))
+    return event_type in (RESOURCE_RETRIED, RESOURCE_FORCED) and before["state"] not in IN_FLIGHT
 
 
 def snapshot(row: ResourceRow) -> dict[str, Any]:

@@ -1,0 +1,205 @@
+"""Quotas in Postgres: count what exists, under the lock of the quota's pool.
+
+The rows themselves are counted, not leases of them: however a row goes, its unit is free. Whoever creates
+something calls `check` after the insertion, in its transaction: of those that create things at once, each
+holds the lock until it commits, so it counts what the others created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from django.db import connection, transaction
+from django.db.models import Exists, Q
+
+from controlplane.access.organisations import of_all_organisations
+from controlplane.access.team_models import Team
+from controlplane.database.bulk import recordset
+from controlplane.database.scoped import as_row
+from controlplane.errors import FieldError, InvalidRequest, QuotaExceeded, UnknownPool
+from controlplane.pools.ledger import Counts, Ledger, Limits, Obstacle
+from controlplane.pools.models import Pool, PoolUsage
+from controlplane.pools.quota_rules import (
+    PREFIX,
+    Added,
+    Growth,
+    Owner,
+    Quota,
+    Thing,
+    find_excess,
+    growth_of,
+    quota_named,
+    sentence,
+    things,
+)
+from controlplane.pools.storage import limits_of, lock_pool
+from controlplane.scopes import Scope
+
+
+def is_defined(thing: Thing) -> Exists:
+    """Return an expression: whether things of this kind have any quota.
+
+    Part of a query that a creation makes anyway, so that without quotas nothing costs a query.
+    """
+    name = thing.quota_name
+    return Exists(Pool.objects.filter(Q(name=name) | Q(name__startswith=f"{name}:")))
+
+
+def is_defined_sql(thing: Thing) -> str:
+    """Return `is_defined` as SQL."""
+    name = thing.quota_name
+    return f"EXISTS (SELECT FROM pools_pool WHERE name = '{name}' OR name LIKE '{name}:%%')"
+
+
+def check(thing: Thing, added: Sequence[Added]) -> None:
+    """Raise QuotaExceeded if what this transaction added is more than a quota allows.
+
+    Call it after the insertion. It also keeps the units in use that the pools show.
+    """
+    for pool in lock(thing, {item.owner for item in added}):
+        quota = quota_named(pool.name)
+        growth = growth_of(quota, added) if quota else None
+        if quota and growth and growth.net:
+            limits = limits_of(pool.id, pool.limits_version)
+            counts = count_units(quota, _decisive_scopes(limits, growth))
+            _store(pool, counts)
+            _refuse_excess(pool, quota, limits, counts, growth)
+
+
+def lock(thing: Thing, owners: Iterable[str]) -> list[Pool]:
+    """Lock the quotas that count things of the owners, in the order in which everybody does."""
+    names = thing.quota_names(owners)
+    rows = Pool.objects.filter(name__in=names, team=None).order_by("name")
+    return list(rows.select_for_update(no_key=True))
+
+
+def _decisive_scopes(limits: Limits, growth: Growth) -> set[Scope]:
+    guaranteed = {limit.scope for limit in limits.guaranteed()}
+    return {Scope(), *guaranteed, *(scope for scope in growth.net if scope in limits.by_scope)}
+
+
+def _refuse_excess(
+    pool: Pool, quota: Quota, limits: Limits, counts: Mapping[Scope, int], growth: Growth
+) -> None:
+    excess = find_excess(pool.terms, limits, _ledger(counts), growth)
+    if excess is not None:
+        raise _exceeded(pool, quota, excess, growth.net[excess.scope])
+
+
+def _exceeded(pool: Pool, quota: Quota, excess: Obstacle, requested: int) -> QuotaExceeded:
+    return QuotaExceeded(
+        sentence(quota, pool.name, excess, requested),
+        quota=pool.name,
+        limit=excess.cap,
+        used=excess.used,
+        requested=requested,
+        scope=excess.scope.segments,
+    )
+
+
+def _ledger(counts: Mapping[Scope, int]) -> Ledger:
+    return Ledger({scope: Counts(units) for scope, units in counts.items()})
+
+
+def ledger_of(quota: Quota, scopes: Collection[Scope]) -> Ledger:
+    """Return what exists now at the scopes."""
+    return _ledger(count_units(quota, scopes))
+
+
+def count_units(quota: Quota, scopes: Collection[Scope] | None = None) -> dict[Scope, int]:
+    """Return how many units of what the quota counts exist at each scope; None: at all scopes."""
+    rows = f"SELECT * FROM ({quota.thing.rows}) AS existing"  # noqa: S608  (SQL of our own)
+    if quota.owner:
+        rows += " WHERE owner = %(owner)s"
+    is_total = not quota.thing.has_scopes or (scopes is not None and set(scopes) <= {Scope()})
+    wanted = None if scopes is None else recordset(as_row(scope) for scope in scopes)
+    statement = _TOTAL if is_total else _BY_SCOPE
+    with of_all_organisations(), connection.cursor() as cursor:
+        cursor.execute(statement.format(rows=rows), {"owner": quota.owner, "wanted": wanted})
+        return {Scope(*path): int(units) for *path, units in cursor.fetchall()}
+
+
+def quota_pools() -> list[Pool]:
+    return [pool for pool in Pool.objects.filter(name__startswith=PREFIX) if quota_named(pool.name)]
+
+
+def recount() -> None:
+    """Keep the units in use of all quotas, also when things were deleted."""
+    for pool in quota_pools():
+        quota = quota_named(pool.name)
+        if quota and _stored(pool) != _positive(count_units(quota)):
+            _recount(pool, quota)
+
+
+@transaction.atomic
+def _recount(pool: Pool, quota: Quota) -> None:
+    try:
+        pool = lock_pool(pool.id)
+    except UnknownPool:
+        return
+    counts = count_units(quota)
+    unused = {scope: 0 for scope in _stored(pool) if scope not in counts}
+    _store(pool, {**unused, **counts})
+
+
+def recount_pool(pool: Pool) -> None:
+    """Count what a quota counts, at once, if the pool is one."""
+    if quota := quota_named(pool.name):
+        _recount(pool, quota)
+
+
+def _stored(pool: Pool) -> dict[Scope, int]:
+    return {row.scope: row.used for row in PoolUsage.objects.filter(pool=pool, used__gt=0)}
+
+
+def _positive(counts: Mapping[Scope, int]) -> dict[Scope, int]:
+    return {scope: units for scope, units in counts.items() if units}
+
+
+def _store(pool: Pool, counts: Mapping[Scope, int]) -> None:
+    rows = [{**as_row(scope), "used": units} for scope, units in counts.items()]
+    with connection.cursor() as cursor:
+        cursor.execute(_STORE, {"pool": pool.id, "rows": recordset(rows)})
+
+
+def check_quota_name(name: str) -> None:
+    """Raise InvalidRequest for a reserved name that is no quota, or one of a team that does not exist."""
+    if not name.startswith(PREFIX):
+        return
+    quota = quota_named(name)
+    if quota is None:
+        known = ", ".join(_spelling(thing) for thing in things())
+        raise _invalid_name(f"Names that begin with `quota:` are those of quotas: {known}.")
+    if quota.owner and quota.thing.owner is Owner.TEAM and not Team.objects.filter(slug=quota.owner).exists():
+        raise _invalid_name(f"There is no team {quota.owner!r} whose {quota.thing.plural} this would limit.")
+
+
+def _spelling(thing: Thing) -> str:
+    return f"`{thing.quota_name}[:<{thing.owner}>]`" if thing.owner else f"`{thing.quota_name}`"
+
+
+def _invalid_name(message: str) -> InvalidRequest:
+    return InvalidRequest(message, errors=[FieldError("path:pool", "no_quota", message)])
+
+
+_TOTAL = "SELECT '', '', '', '', coalesce(sum(units), 0) FROM ({rows}) AS counted"
+# A thing counts at each scope that covers it; DISTINCT drops those that are the same for a short scope.
+_BY_SCOPE = """
+SELECT rung.d, rung.p, rung.w, rung.l, sum(counted.units)
+  FROM (SELECT domain, project, workflow, launch_plan, sum(units) AS units FROM ({rows}) AS things
+         GROUP BY 1, 2, 3, 4) AS counted
+ CROSS JOIN LATERAL (
+    SELECT DISTINCT d, p, w, l FROM (VALUES
+        ('', '', '', ''), (domain, '', '', ''), ('', project, '', ''), (domain, project, '', ''),
+        (domain, project, workflow, ''), (domain, project, workflow, launch_plan)) rungs(d, p, w, l)) rung
+ WHERE %(wanted)s::json IS NULL OR (rung.d, rung.p, rung.w, rung.l) IN (
+    SELECT d, p, w, l FROM json_to_recordset(%(wanted)s::json) AS wanted(p text, d text, w text, l text))
+ GROUP BY 1, 2, 3, 4
+"""
+_STORE = """
+INSERT INTO pools_poolusage AS usage (pool_id, project, domain, workflow, launch_plan, used, waiting)
+SELECT %(pool)s, p, d, w, l, used, 0
+  FROM json_to_recordset(%(rows)s) AS counted(p text, d text, w text, l text, used bigint)
+    ON CONFLICT (pool_id, project, domain, workflow, launch_plan)
+    DO UPDATE SET used = excluded.used WHERE usage.used <> excluded.used
+"""
