@@ -72,14 +72,14 @@ def get_pool(caller: Caller, name: str, action: Action = Action.POOL_READ) -> Po
     if action is Action.POOL_WRITE:
         caller.require(action, owner=pool.team_id)
     if action is Action.POOL_USE:
-        check_leasable(pool)
+        check_leasable(pool.name)
     return pool
 
 
-def check_leasable(pool: Pool) -> None:
+def check_leasable(name: str) -> None:
     """Raise InvalidRequest for a quota: what exists uses it, and nobody leases its units."""
-    if quota := quota_named(pool.name):
-        message = f"{pool.name} is a quota: it counts the {quota.thing.plural} that exist and has no leases."
+    if quota := quota_named(name):
+        message = f"{name} is a quota: it counts the {quota.thing.plural} that exist and has no leases."
         raise InvalidRequest(message, errors=[FieldError("path:pool", "is_quota", message)])
 
 

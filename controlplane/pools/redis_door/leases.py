@@ -71,9 +71,10 @@ def _pool(caller: Caller, name: str, scope: Scope, default_capacity: int) -> Poo
 
     Raises PermissionDenied, InvalidRequest, LimitReached.
     """
+    # A quota that is made here would limit everybody.
+    check_leasable(name)
     pool = Pool.objects.for_caller(caller, Action.POOL_USE).filter(name=name).first()
     if pool is not None:
-        check_leasable(pool)
         return pool
     caller.require(Action.POOL_USE, scope)
     if Pool.objects.filter(title=_TITLE).count() >= _MOST_MADE:

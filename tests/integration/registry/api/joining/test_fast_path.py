@@ -16,6 +16,8 @@ from controlplane.access.models import AuditRecord, Principal, RoleBinding, Toke
 from controlplane.access.teams.teams import create_team
 from controlplane.asgi import Router
 from controlplane.events.models import Event
+from controlplane.pools.models import PoolUsage
+from controlplane.pools.pools import PoolSpec, create_pool
 from registry.agents import policies
 from registry.agents.models import Agent, Lease
 from registry.api.agents import schemas
@@ -326,6 +328,30 @@ def test_a_token_with_three_uses_lets_three_of_ten_in(web):
     assert answers[10].status == 201
     assert Agent.objects.count() == 4
     assert sorted(JoinToken.objects.values_list("uses_left", flat=True)) == [0, 99]
+
+
+def test_a_full_quota_of_a_team_refuses_its_agents_and_no_others(web):
+    create_team("ml", actor=ACTOR)
+    create_pool("quota:agents:ml", PoolSpec(3), team=None, actor=ACTOR)
+    few, many = invite(team="ml"), invite()
+
+    answers = at_once(web, [few, many] * 6, [named(f"t{n}") for n in range(12)])
+
+    assert sorted(answer.status for answer in answers[::2]) == [201] * 3 + [409] * 3
+    assert {json.loads(answer.body).get("code", "") for answer in answers[::2]} == {"", "quota_exceeded"}
+    assert [answer.status for answer in answers[1::2]] == [201] * 6
+    assert sorted(JoinToken.objects.values_list("uses_left", flat=True)) == [94, 97]
+
+
+def test_a_batch_that_fits_its_quota_stays_on_the_fast_path(web):
+    create_pool("quota:agents", PoolSpec(6), team=None, actor=ACTOR)
+    secret, left = invite(), web.left_to_django
+
+    answers = at_once(web, [secret] * 6, [named(f"t{n}") for n in range(6)])
+
+    assert [answer.status for answer in answers] == [201] * 6
+    assert web.left_to_django == left
+    assert PoolUsage.objects.get().used == 6
 
 
 def test_two_workers_that_meet_count_every_use(web):
