@@ -8,7 +8,7 @@ from controlplane.pools.quota_rules import Added, Owner, Thing, declare
 from controlplane.pools.quotas import check
 
 _ROWS = """
-SELECT coalesce(team.slug, '') AS owner, '' AS domain, '' AS project, '' AS workflow, '' AS launch_plan,
+SELECT team.slug AS owner, '' AS domain, '' AS project, '' AS workflow, '' AS launch_plan,
        {units} AS units
   FROM delivery_sink AS sink LEFT JOIN access_team AS team ON team.id = sink.team_id WHERE {condition}
 """

@@ -29,7 +29,7 @@ class Thing:
     """A kind of things that quotas count.
 
     rows: SQL for those that exist, with the columns owner (the name of the team or environment, in lower
-    case), domain, project, workflow, launch_plan and units. next_step: what makes room.
+    case, or NULL), domain, project, workflow, launch_plan and units. next_step: what makes room.
     """
 
     name: str

@@ -35,6 +35,9 @@ from controlplane.pools.quota_rules import (
 from controlplane.pools.storage import limits_of, lock_pool
 from controlplane.scopes import Scope
 
+# Scopes that are counted one by one. For more, one pass over all rows is faster.
+_MOST_SINGLE = 50
+
 
 def is_defined(thing: Thing) -> Exists:
     """Return an expression: whether things of this kind have any quota.
@@ -107,15 +110,38 @@ def ledger_of(quota: Quota, scopes: Collection[Scope]) -> Ledger:
 
 
 def count_units(quota: Quota, scopes: Collection[Scope] | None = None) -> dict[Scope, int]:
-    """Return how many units of what the quota counts exist at each scope; None: at all scopes."""
+    """Return how many units of what the quota counts exist at each scope.
+
+    scopes: None for all down to projects in domains; narrower ones could be as many as there are things.
+    """
     rows = f"SELECT * FROM ({quota.thing.rows}) AS existing"  # noqa: S608  (SQL of our own)
+    parameters: list[str] = []
     if quota.owner:
-        rows += " WHERE owner = %(owner)s"
-    is_total = not quota.thing.has_scopes or (scopes is not None and set(scopes) <= {Scope()})
-    wanted = None if scopes is None else recordset(as_row(scope) for scope in scopes)
-    statement = _TOTAL if is_total else _BY_SCOPE
-    with of_all_organisations(), connection.cursor() as cursor:
-        cursor.execute(statement.format(rows=rows), {"owner": quota.owner, "wanted": wanted})
+        rows, parameters = f"{rows} WHERE owner = %s", [quota.owner]
+    if not quota.thing.has_scopes:
+        scopes = [Scope()]
+    with of_all_organisations():
+        if scopes is None:
+            return _read(_WIDE.format(rows=rows), parameters)
+        if len(scopes) > _MOST_SINGLE:
+            found = _read(_EVERY.format(rows=rows), parameters)
+            return {scope: found.get(scope, 0) for scope in scopes}
+        parts = [_count_at(scope, rows, parameters) for scope in sorted(scopes, key=lambda scope: scope.path)]
+        statement = " UNION ALL ".join(part for part, _ in parts)
+        return _read(statement, [value for _, values in parts for value in values])
+
+
+def _count_at(scope: Scope, rows: str, parameters: Sequence[str]) -> tuple[str, list[str]]:
+    """Return a statement that counts at one scope, for which there may be an index, and its parameters."""
+    segments = {name: value for name, value in scope.segments.items() if value}
+    condition = " AND ".join(f"{name} = %s" for name in segments) or "true"
+    statement = f"SELECT %s, %s, %s, %s, coalesce(sum(units), 0) FROM ({rows}) AS counted WHERE {condition}"  # noqa: S608
+    return statement, [*scope.path, *parameters, *segments.values()]
+
+
+def _read(statement: str, parameters: Sequence[str]) -> dict[Scope, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, list(parameters))
         return {Scope(*path): int(units) for *path, units in cursor.fetchall()}
 
 
@@ -127,8 +153,16 @@ def recount() -> None:
     """Keep the units in use of all quotas, also when things were deleted."""
     for pool in quota_pools():
         quota = quota_named(pool.name)
-        if quota and _stored(pool) != _positive(count_units(quota)):
+        if quota and _stored(pool) != _count_shown(pool, quota):
             _recount(pool, quota)
+
+
+def _count_shown(pool: Pool, quota: Quota) -> dict[Scope, int]:
+    """Count at the scopes whose usage the pool shows: the wide ones that use any, and those with a limit."""
+    limited = set(limits_of(pool.id, pool.limits_version).by_scope)
+    narrow = {scope for scope in limited if scope.workflow}
+    counts = count_units(quota) | (count_units(quota, narrow) if narrow else {})
+    return {scope: units for scope, units in counts.items() if units}
 
 
 @transaction.atomic
@@ -137,7 +171,7 @@ def _recount(pool: Pool, quota: Quota) -> None:
         pool = lock_pool(pool.id)
     except UnknownPool:
         return
-    counts = count_units(quota)
+    counts = _count_shown(pool, quota)
     unused = {scope: 0 for scope in _stored(pool) if scope not in counts}
     _store(pool, {**unused, **counts})
 
@@ -150,10 +184,6 @@ def recount_pool(pool: Pool) -> None:
 
 def _stored(pool: Pool) -> dict[Scope, int]:
     return {row.scope: row.used for row in PoolUsage.objects.filter(pool=pool, used__gt=0)}
-
-
-def _positive(counts: Mapping[Scope, int]) -> dict[Scope, int]:
-    return {scope: units for scope, units in counts.items() if units}
 
 
 def _store(pool: Pool, counts: Mapping[Scope, int]) -> None:
@@ -182,19 +212,21 @@ def _invalid_name(message: str) -> InvalidRequest:
     return InvalidRequest(message, errors=[FieldError("path:pool", "no_quota", message)])
 
 
-_TOTAL = "SELECT '', '', '', '', coalesce(sum(units), 0) FROM ({rows}) AS counted"
-# A thing counts at each scope that covers it; DISTINCT drops those that are the same for a short scope.
-_BY_SCOPE = """
-SELECT rung.d, rung.p, rung.w, rung.l, sum(counted.units)
-  FROM (SELECT domain, project, workflow, launch_plan, sum(units) AS units FROM ({rows}) AS things
-         GROUP BY 1, 2, 3, 4) AS counted
- CROSS JOIN LATERAL (
-    SELECT DISTINCT d, p, w, l FROM (VALUES
-        ('', '', '', ''), (domain, '', '', ''), ('', project, '', ''), (domain, project, '', ''),
-        (domain, project, workflow, ''), (domain, project, workflow, launch_plan)) rungs(d, p, w, l)) rung
- WHERE %(wanted)s::json IS NULL OR (rung.d, rung.p, rung.w, rung.l) IN (
-    SELECT d, p, w, l FROM json_to_recordset(%(wanted)s::json) AS wanted(p text, d text, w text, l text))
- GROUP BY 1, 2, 3, 4
+# One pass over all rows. A group with an empty segment is a wider scope, which has a group of its own.
+_WIDE = """
+SELECT coalesce(domain, ''), coalesce(project, ''), '', '', coalesce(sum(units), 0)
+  FROM ({rows}) AS counted
+ GROUP BY GROUPING SETS ((), (domain), (project), (domain, project))
+HAVING (grouping(domain) = 1 OR domain <> '') AND (grouping(project) = 1 OR project <> '')
+"""
+_EVERY = """
+SELECT coalesce(domain, ''), coalesce(project, ''), coalesce(workflow, ''), coalesce(launch_plan, ''),
+       coalesce(sum(units), 0)
+  FROM ({rows}) AS counted
+ GROUP BY GROUPING SETS ((), (domain), (project), (domain, project), (domain, project, workflow),
+                         (domain, project, workflow, launch_plan))
+HAVING (grouping(domain) = 1 OR domain <> '') AND (grouping(project) = 1 OR project <> '')
+   AND (grouping(workflow) = 1 OR workflow <> '') AND (grouping(launch_plan) = 1 OR launch_plan <> '')
 """
 _STORE = """
 INSERT INTO pools_poolusage AS usage (pool_id, project, domain, workflow, launch_plan, used, waiting)

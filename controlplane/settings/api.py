@@ -122,6 +122,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "PluginDiagnosticCode": "registry.api.plugins.schemas.CODES",
         "PluginDiagnosticSeverity": "registry.api.plugins.schemas.SEVERITIES",
         "PoolGrantMode": "controlplane.endpoints.pools.schemas.GRANT_MODES",
+        "PoolKind": "controlplane.endpoints.pools.schemas.KINDS",
         "PoolObstacle": "controlplane.endpoints.pools.schemas.REASONS",
         "PoolLeaseState": "controlplane.endpoints.pools.lease_schemas.LEASE_STATES",
         "PoolDoor": "controlplane.endpoints.pools.lease_schemas.DOORS",

@@ -11,7 +11,7 @@ from controlplane.pools.quota_rules import Added, Owner, Thing, declare
 from controlplane.pools.quotas import check
 
 _ROWS = """
-SELECT coalesce(team.slug, '') AS owner, '' AS domain, '' AS project, '' AS workflow, '' AS launch_plan,
+SELECT team.slug AS owner, '' AS domain, '' AS project, '' AS workflow, '' AS launch_plan,
        1 AS units
   FROM registry_agent AS agent LEFT JOIN access_team AS team ON team.id = agent.team_id
 """

@@ -7,7 +7,7 @@ from controlplane.pools.quotas import check
 from registry.joining.models import JoinToken
 
 _ROWS = """
-SELECT coalesce(team.slug, '') AS owner, '' AS domain, '' AS project, '' AS workflow, '' AS launch_plan,
+SELECT team.slug AS owner, '' AS domain, '' AS project, '' AS workflow, '' AS launch_plan,
        1 AS units
   FROM registry_jointoken AS token LEFT JOIN access_team AS team ON team.id = token.team_id
  WHERE token.revoked_at IS NULL AND token.uses_left > 0 AND token.expires_at > statement_timestamp()

@@ -22,6 +22,7 @@ from controlplane.pools import drift, quotas
 from controlplane.pools.limits import LimitSpec, put_limit
 from controlplane.pools.models import Pool, PoolLease, PoolUsage
 from controlplane.pools.pools import PoolSpec, change_pool, create_pool
+from controlplane.pools.quota_rules import quota_named
 from controlplane.pools.redis_door import leases
 from controlplane.preconditions import Precondition
 from controlplane.scopes import Scope
@@ -205,31 +206,65 @@ def test_a_join_token_that_ends_makes_room(db):
     assert PoolUsage.objects.get(pool=pool).used == 1
 
 
-def test_the_recount_finds_what_went_in_any_way_at_every_scope(db):
+def usage(pool: Pool) -> dict[Scope, int]:
+    return {row.scope: row.used for row in PoolUsage.objects.filter(pool=pool, used__gt=0)}
+
+
+def test_the_recount_finds_what_went_in_any_way_at_every_wide_scope(db):
     make_project("ml")
     pool = quota("override-documents", 9)
+    put_override(Address("task_resource", Scope("production")), {"limits": {"cpu": "1"}}, actor=ACTOR)
     for workflow in ("w1", "w2"):
         place = Scope("development", "ml", workflow)
         put_override(Address("task_resource", place), {"limits": {"cpu": "1"}}, actor=ACTOR)
+    put_limit(
+        pool,
+        Scope("development", "ml", "w1"),
+        LimitSpec(4),
+        precondition=Precondition(any_version=True),
+        actor=ACTOR,
+    )
     quotas.recount()
-    assert {row.scope: row.used for row in PoolUsage.objects.filter(pool=pool)} == {
-        Scope(): 2,
+    assert usage(pool) == {
+        Scope(): 3,
+        Scope("production"): 1,
         Scope("development"): 2,
         Scope(project="ml"): 2,
         Scope("development", "ml"): 2,
         Scope("development", "ml", "w1"): 1,
-        Scope("development", "ml", "w2"): 1,
     }
     Override.objects.filter(workflow="w1").delete()
     assert drift.mend_drift() == 0
     quotas.recount()
-    assert {row.scope: row.used for row in PoolUsage.objects.filter(pool=pool, used__gt=0)} == {
-        Scope(): 1,
+    assert usage(pool) == {
+        Scope(): 2,
+        Scope("production"): 1,
         Scope("development"): 1,
         Scope(project="ml"): 1,
         Scope("development", "ml"): 1,
-        Scope("development", "ml", "w2"): 1,
     }
+
+
+def test_one_by_one_or_in_one_pass_the_counts_of_scopes_are_the_same(db, monkeypatch):
+    make_project("ml")
+    places = [
+        Scope(),
+        Scope("development"),
+        Scope(project="ml"),
+        Scope("development", "ml"),
+        Scope("development", "ml", "w1"),
+        Scope("development", "ml", "w1", "lp"),
+        Scope("production", "ml", "w1"),
+    ]
+    for place in places:
+        put_override(Address("task_resource", place), {"limits": {"cpu": "1"}}, actor=ACTOR)
+    documents = quota_named("quota:override-documents")
+    assert documents is not None
+    singly = quotas.count_units(documents, places)
+    monkeypatch.setattr(quotas, "_MOST_SINGLE", 0)
+    at_once = quotas.count_units(documents, places)
+    # What the ladder of each says.
+    assert singly == at_once == {scope: sum(scope in place.ladder() for place in places) for scope in places}
 
 
 @pytest.mark.parametrize("exists", [True, False])
