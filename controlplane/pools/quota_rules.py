@@ -137,6 +137,5 @@ def sentence(quota: Quota, name: str, obstacle: Obstacle, requested: int) -> str
         return f"The quota {name} is closed: it allows no more {plural}. Ask an operator to open the quota."
     if obstacle.reason is Reason.GUARANTEED:
         return f"The quota {name} counts {used} {plural}, and guarantees all but {cap} to other scopes. {ask}"
-    return (
-        f"The quota {name} allows {cap} {plural}{place}. {used} exist, and this would add {requested}. {ask}"
-    )
+    exist = f"{used} of {cap} {plural} exist{place}"
+    return f"This would exceed the quota {name}: {exist}, and {requested} more would be created. {ask}"

@@ -69,7 +69,7 @@ def set_pool(
     cpctl pools set snowflake --capacity 20
     cpctl pools set gpus -f pool.yaml
     cpctl pools set gpus --closed -m "Maintenance"
-    cpctl pools set quota:agents:ml --capacity 50
+    cpctl pools set quota:sinks --capacity 50
     """
     body = pool_fields(
         change_options.object_in(file)

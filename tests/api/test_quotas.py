@@ -148,6 +148,15 @@ def test_an_agent_that_registers_without_joining_counts_too(api):
     assert not Agent.objects.exists()
 
 
+def test_a_dcm_agent_is_refused_in_its_own_words(api, client, settings):
+    settings.DCM_AGENTS = True
+    set_quota(api, "agents", 0)
+    refusal = client.post("/api/v1alpha1/agents", AGENT, content_type="application/json")
+    assert (refusal.status_code, refusal.json()["type"]) == (409, "conflict")
+    assert "quota:agents" in refusal.json()["detail"]
+    assert not Agent.objects.exists()
+
+
 def test_only_join_tokens_that_can_be_used_count(api):
     create_team("ml", actor=ACTOR)
     set_quota(api, "join-tokens:ml", 1)

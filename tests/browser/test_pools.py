@@ -8,6 +8,8 @@ from controlplane.pools import leasing
 from controlplane.pools.limits import LimitSpec, put_limit
 from controlplane.pools.models import Pool
 from controlplane.pools.operations import Acquire
+from controlplane.pools.pools import PoolSpec, create_pool
+from controlplane.preconditions import Precondition
 from controlplane.scopes import Scope
 from tests.browser.conftest import LookAround
 from tests.support.api_client import ACTOR
@@ -57,3 +59,23 @@ def test_a_limit_is_set_without_a_mouse(page: Page, look_around: LookAround) -> 
     page.get_by_role("button", name="Save limit").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("cell", name="0 of 2")).to_be_visible()
+
+
+def test_quotas_are_found_beside_pools(page: Page, look_around: LookAround) -> None:
+    make_pools()
+    quota = create_pool("quota:override-documents", PoolSpec(2), team=None, actor=ACTOR)
+    put_limit(
+        quota,
+        Scope(project="ml"),
+        LimitSpec(cap=1),
+        precondition=Precondition(any_version=True),
+        actor=ACTOR,
+    )
+    page.goto("/pools")
+    page.get_by_role("link", name="Quotas").click()
+    expect(page.get_by_role("cell", name="Override documents")).to_be_visible()
+    look_around(page, "quotas")
+    page.get_by_role("link", name="quota:override-documents").click()
+    expect(page.locator("#pool .headline")).to_contain_text("override documents")
+    expect(page.get_by_role("cell", name="0 of 1")).to_be_visible()
+    look_around(page, "quota")

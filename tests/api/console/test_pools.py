@@ -113,3 +113,28 @@ def test_a_viewer_of_a_project_sees_its_leases_alone(browser):
     for page in ("/pools:new", "/pools/gpu/edit", "/pools/gpu/limit", "/pools/gpu/delete"):
         assert viewer.get(page).status_code == 403
     assert viewer.get("/pools/nothing").status_code == 404
+
+
+def test_quotas_have_their_own_list_and_page(browser):
+    assert "No quotas" in text_of(browser.get("/pools?kind=quota"))
+    quota = {"name": "quota:override-documents", "capacity": "2", "title": "", "is_open": "yes"}
+    assert browser.post("/pools:new", {**FORM, **quota})["Location"] == "/pools"
+    assert "quota:override-documents" not in text_of(browser.get("/pools"))
+    shown = text_of(browser.get("/pools?kind=quota"))
+    assert "0 of 2" in shown
+    assert "Override documents" in shown
+    page = text_of(browser.get("/pools/quota:override-documents"))
+    assert "A quota counts what exists" in page
+    assert "Waiting requests" not in page
+    assert "lease_seconds" not in text_of(browser.get("/pools/quota:override-documents/edit"))
+
+
+def test_a_quota_is_changed_and_tells_that_it_is_full(browser):
+    Pool.objects.create(name="quota:agents", capacity=3, lease_seconds=0)
+    form = {"capacity": "0", "title": "All agents", "is_open": "yes", "reason": ""}
+    assert browser.post("/pools/quota:agents/edit", form)["Location"] == "/pools/quota:agents"
+    pool = Pool.objects.get()
+    assert (pool.capacity, pool.title, pool.unit, pool.lease_seconds) == (0, "All agents", "agent", 0)
+    assert "Set limit" not in text_of(browser.get("/pools/quota:agents"))
+    browser.post("/pools/quota:agents/edit", {**form, "is_open": "no"})
+    assert "The quota is closed" in text_of(browser.get("/pools/quota:agents"))

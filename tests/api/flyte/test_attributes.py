@@ -8,9 +8,10 @@ import pytest
 from flyteidl.admin import matchable_resource_pb2 as flyte
 from flyteidl.admin import project_attributes_pb2, project_domain_attributes_pb2, workflow_attributes_pb2
 
+from controlplane.pools.pools import PoolSpec, create_pool
 from controlplane.scopes import Scope
 from overrides.models import Override
-from tests.support.api_client import make_project, token_for
+from tests.support.api_client import ACTOR, make_project, token_for
 from tests.support.flyte_messages import CAMEL, EXAMPLES, PATHS, PROTOBUF, SNAKE, FlyteHttp, read, write
 
 PD = PATHS["project_domain"]
@@ -764,4 +765,12 @@ def test_a_duration_that_json_cannot_hold_is_an_invalid_argument(flyte_http):
     answer = flyte_http.put(PD, write(update, PROTOBUF), sends=PROTOBUF, accepts=SNAKE)
 
     assert (answer.status_code, answer.json()["code"]) == (400, 3)
+    assert not Override.objects.exists()
+
+
+def test_a_full_quota_is_told_in_flytes_words(flyte_http):
+    create_pool("quota:override-documents", PoolSpec(0), team=None, actor=ACTOR)
+    refused = flyte_http.put(PD, label("x"))
+    assert (refused.status_code, refused.json()["code"]) == (429, 8)
+    assert "exceed the quota quota:override-documents" in refused.json()["message"]
     assert not Override.objects.exists()

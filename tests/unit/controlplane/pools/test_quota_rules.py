@@ -121,7 +121,7 @@ def test_the_sentence_says_what_how_many_and_what_next():
     found = excess([Added(units=3)], {Scope(): 4})
     assert found is not None
     assert sentence(ALL, "quota:cups", found, 3) == (
-        "The quota quota:cups allows 5 cups. 4 exist, and this would add 3. Drink."
+        "This would exceed the quota quota:cups: 4 of 5 cups exist, and 3 more would be created. Drink."
         " Or ask an operator to raise the quota."
     )
 
