@@ -1,6 +1,6 @@
 """Quotas in Postgres: count what exists, under the lock of the quota's pool.
 
-The rows themselves are counted, not leases of them: however a row goes, its unit is free. Whoever creates
+The rows themselves are counted, not leases of them: however a row goes, its unit is free. What creates
 something calls `check` after the insertion, in its transaction: of those that create things at once, each
 holds the lock until it commits, so it counts what the others created.
 """
@@ -124,8 +124,8 @@ def count_units(quota: Quota, scopes: Collection[Scope] | None = None) -> dict[S
         if scopes is None:
             return _read(_WIDE.format(rows=rows), parameters)
         if len(scopes) > _MOST_SINGLE:
-            found = _read(_EVERY.format(rows=rows), parameters)
-            return {scope: found.get(scope, 0) for scope in scopes}
+            counts = _read(_EVERY.format(rows=rows), parameters)
+            return {scope: counts.get(scope, 0) for scope in scopes}
         parts = [_count_at(scope, rows, parameters) for scope in sorted(scopes, key=lambda scope: scope.path)]
         statement = " UNION ALL ".join(part for part, _ in parts)
         return _read(statement, [value for _, values in parts for value in values])
@@ -198,8 +198,8 @@ def check_quota_name(name: str) -> None:
         return
     quota = quota_named(name)
     if quota is None:
-        known = ", ".join(_spelling(thing) for thing in things())
-        raise _invalid_name(f"Names that begin with `quota:` are those of quotas: {known}.")
+        names = ", ".join(_spelling(thing) for thing in things())
+        raise _invalid_name(f"Names that begin with `quota:` are those of quotas: {names}.")
     if quota.owner and quota.thing.owner is Owner.TEAM and not Team.objects.filter(slug=quota.owner).exists():
         raise _invalid_name(f"There is no team {quota.owner!r} whose {quota.thing.plural} this would limit.")
 

@@ -12,7 +12,7 @@ from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
-from controlplane.endpoints.pools import examples, schemas
+from controlplane.endpoints.pools import examples, explanation_schemas, schemas
 from controlplane.endpoints.pools.lease_views import scope_in
 from controlplane.identity.roles import Action
 from controlplane.pools import leases, pools
@@ -157,13 +157,15 @@ class PoolExplain(Endpoint):
             " apply, and who uses the units. It changes nothing."
         ),
         tags=_TAGS,
-        request=schemas.ExplainWrite,
-        responses=schemas.PoolExplanationRead,
+        request=explanation_schemas.ExplainWrite,
+        responses=explanation_schemas.PoolExplanationRead,
         examples=[examples.EXPLAIN, examples.EXPLANATION],
     )
     def post(self, request: Request, pool: str) -> Response:
         Query.parse(request)
-        body, caller = parse_body(schemas.ExplainWrite, request), caller_of(request)
+        body, caller = parse_body(explanation_schemas.ExplainWrite, request), caller_of(request)
         row, scope = pools.get_pool(caller, pool), scope_in(body)
         caller.require(Action.POOL_READ, scope, owner=row.team_id)
-        return Response(schemas.show_explanation(leases.explain(caller, row, scope, body["units"])))
+        return Response(
+            explanation_schemas.show_explanation(leases.explain(caller, row, scope, body["units"]))
+        )
