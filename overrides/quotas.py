@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controlplane.pools.quota_rules import Added, Thing, declare
+from controlplane.pools.quota_rules import Added, Countable, declare
 from controlplane.pools.quotas import check
 from controlplane.scopes import Scope
 
 OVERRIDE_DOCUMENTS = declare(
-    Thing(
+    Countable(
         "override-documents",
         "override documents",
         "SELECT '' AS owner, domain, project, workflow, launch_plan, 1 AS units FROM overrides_override",

@@ -16,7 +16,7 @@ from controlplane.identity.roles import Action
 from controlplane.pools.leases import names_of, places_of, usage_by, visible_leases
 from controlplane.pools.models import Pool, PoolLimit, PoolUsage
 from controlplane.pools.pools import get_pool, of_kind, usage_now, usage_of, visible_pools
-from controlplane.pools.quota_rules import Quota, quota_named, things
+from controlplane.pools.quota_rules import Quota, countables, quota_named
 from controlplane.pools.storage import read_ledger
 from controlplane.pools.terms import LeaseState
 
@@ -53,7 +53,7 @@ def pools(request: HttpRequest, caller: Caller) -> HttpResponse:
     context = {
         "results": results,
         "kind": kind,
-        "things": things(),
+        "countables": countables(),
         "pools": [
             (pool, bar, state_of(pool, bar))
             for pool in results.items
@@ -97,14 +97,16 @@ def pool(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
 
 def _quota(request: HttpRequest, caller: Caller, pool: Pool, quota: Quota) -> HttpResponse:
     """Return the page of a quota, which has no leases and no queue."""
-    bar = _bar(pool, usage_now(pool))
+    bar, has_scopes = _bar(pool, usage_now(pool)), quota.countable.has_scopes
     context = {
         "pool": pool,
         "quota": quota,
         "state": state_of(pool, bar),
         "bar": bar,
-        "usage": usage_by(caller, pool, pool.terms.fair_level)[:_MOST_ROWS] if quota.thing.has_scopes else (),
-        "limits": _limits(caller, pool) if quota.thing.has_scopes else (),
+        "usage": usage_by(caller, pool, pool.terms.fair_level)[:_MOST_ROWS]
+        if quota.countable.has_scopes
+        else (),
+        "limits": _limits(caller, pool) if has_scopes else (),
         "may_write": caller.verdict(Action.POOL_WRITE, owner=pool.team_id).allowed,
         "copies": {
             "curl": curl(request, "GET", f"pools/{pool.name}"),

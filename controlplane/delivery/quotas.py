@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controlplane.delivery.models import Sink
 from controlplane.delivery.sink_terms import WEBHOOK
-from controlplane.pools.quota_rules import Added, Owner, Thing, declare
+from controlplane.pools.quota_rules import Added, Countable, Owner, declare
 from controlplane.pools.quotas import check
 
 _ROWS = """
@@ -13,7 +13,7 @@ SELECT team.slug AS owner, '' AS domain, '' AS project, '' AS workflow, '' AS la
   FROM delivery_sink AS sink LEFT JOIN access_team AS team ON team.id = sink.team_id WHERE {condition}
 """
 SINKS = declare(
-    Thing(
+    Countable(
         "sinks",
         "sinks",
         _ROWS.format(units="1", condition="true"),
@@ -23,7 +23,7 @@ SINKS = declare(
     )
 )
 WEBHOOK_RATE = declare(
-    Thing(
+    Countable(
         "webhook-rate",
         "deliveries per second of webhooks",
         _ROWS.format(units="sink.per_second", condition=f"sink.kind = '{WEBHOOK}'"),

@@ -144,10 +144,10 @@ def _check(pool: Pool, limit: PoolLimit) -> None:
 def _check_counted(pool: Pool, limit: PoolLimit) -> None:
     """Raise InvalidRequest for a limit of a scope in a quota of things that have no scope."""
     quota = quota_named(pool.name)
-    if quota is None or quota.thing.has_scopes or limit.scope == Scope():
+    if quota is None or quota.countable.has_scopes or limit.scope == Scope():
         return
-    plural, owner = quota.thing.plural, quota.thing.owner
+    plural, owner = quota.countable.plural, quota.countable.owner
     message = f"{plural[0].upper()}{plural[1:]} have no scope, so a limit of a scope would never hold."
     if owner:
-        message += f" Define the quota {quota.thing.quota_name}:<{owner}>, which limits one {owner}."
+        message += f" Define the quota {quota.countable.quota_name}:<{owner}>, which limits one {owner}."
     raise InvalidRequest(message, errors=[FieldError("?project", "no_scopes", message)])

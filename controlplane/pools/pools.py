@@ -79,7 +79,7 @@ def get_pool(caller: Caller, name: str, action: Action = Action.POOL_READ) -> Po
 def check_leasable(name: str) -> None:
     """Raise InvalidRequest for a quota: what exists uses it, and nobody leases its units."""
     if quota := quota_named(name):
-        message = f"{name} is a quota: it counts the {quota.thing.plural} that exist and has no leases."
+        message = f"{name} is a quota: it counts the {quota.countable.plural} that exist and has no leases."
         raise InvalidRequest(message, errors=[FieldError("path:pool", "is_quota", message)])
 
 
@@ -208,7 +208,7 @@ def _quota_spec(quota: Quota, spec: PoolSpec) -> PoolSpec:
     return replace(
         spec,
         title=spec.title or quota.title,
-        unit=quota.thing.unit,
+        unit=quota.countable.unit,
         max_units_per_lease=1_000_000,
         lease_seconds=0,
         max_hold_seconds=0,

@@ -25,7 +25,7 @@ class Owner(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class Countable:
     """A kind of things that quotas count.
 
     rows: SQL for those that exist, with the columns owner (the name of the team or environment, in lower
@@ -54,13 +54,13 @@ class Thing:
 class Quota:
     """owner: of the things that it counts; empty: all things of the installation."""
 
-    thing: Thing
+    countable: Countable
     owner: str = ""
 
     @property
     def title(self) -> str:
-        plural = self.thing.plural[0].upper() + self.thing.plural[1:]
-        return f"{plural} of the {self.thing.owner} {self.owner}" if self.owner else plural
+        plural = self.countable.plural[0].upper() + self.countable.plural[1:]
+        return f"{plural} of the {self.countable.owner} {self.owner}" if self.owner else plural
 
     def counts(self, added: Added) -> bool:
         return not self.owner or added.owner.lower() == self.owner
@@ -75,26 +75,26 @@ class Added:
     units: int = 1
 
 
-_things: dict[str, Thing] = {}
+_countables: dict[str, Countable] = {}
 
 
-def declare(thing: Thing) -> Thing:
+def declare(countable: Countable) -> Countable:
     """Let quotas count things of this kind."""
-    _things[thing.name] = thing
-    return thing
+    _countables[countable.name] = countable
+    return countable
 
 
-def things() -> list[Thing]:
-    return sorted(_things.values(), key=lambda thing: thing.name)
+def countables() -> list[Countable]:
+    return sorted(_countables.values(), key=lambda countable: countable.name)
 
 
 def quota_named(pool_name: str) -> Quota | None:
     """Return the quota that a pool with this name is; None for an ordinary pool."""
     name, _, owner = pool_name.removeprefix(PREFIX).partition(":")
-    thing = _things.get(name) if pool_name.startswith(PREFIX) else None
-    if thing is None or (owner and thing.owner is None):
+    countable = _countables.get(name) if pool_name.startswith(PREFIX) else None
+    if countable is None or (owner and countable.owner is None):
         return None
-    return Quota(thing, owner)
+    return Quota(countable, owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +130,9 @@ def find_excess(terms: PoolTerms, limits: Limits, ledger: Ledger, growth: Growth
 
 def sentence(quota: Quota, name: str, obstacle: Obstacle, requested: int) -> str:
     """Return why the quota refuses so many more things, and what to do."""
-    plural, used, cap = quota.thing.plural, obstacle.used, obstacle.cap
+    plural, used, cap = quota.countable.plural, obstacle.used, obstacle.cap
     place = "" if obstacle.scope == Scope() else f" at {obstacle.scope}"
-    ask = f"{quota.thing.next_step} Or ask an operator to raise the quota."
+    ask = f"{quota.countable.next_step} Or ask an operator to raise the quota."
     if obstacle.reason is Reason.CLOSED:
         return f"The quota {name} is closed: it allows no more {plural}. Ask an operator to open the quota."
     if obstacle.reason is Reason.GUARANTEED:

@@ -22,15 +22,15 @@ from controlplane.pools.models import Pool, PoolUsage
 from controlplane.pools.quota_rules import (
     PREFIX,
     Added,
+    Countable,
     Growth,
     Owner,
     Quota,
-    Thing,
+    countables,
     find_excess,
     growth_of,
     quota_named,
     sentence,
-    things,
 )
 from controlplane.pools.storage import limits_of, lock_pool
 from controlplane.scopes import Scope
@@ -39,27 +39,27 @@ from controlplane.scopes import Scope
 _MOST_SINGLE = 50
 
 
-def is_defined(thing: Thing) -> Exists:
+def is_defined(countable: Countable) -> Exists:
     """Return an expression: whether things of this kind have any quota.
 
     Part of a query that a creation makes anyway, so that without quotas nothing costs a query.
     """
-    name = thing.quota_name
+    name = countable.quota_name
     return Exists(Pool.objects.filter(Q(name=name) | Q(name__startswith=f"{name}:")))
 
 
-def is_defined_sql(thing: Thing) -> str:
+def is_defined_sql(countable: Countable) -> str:
     """Return `is_defined` as SQL."""
-    name = thing.quota_name
+    name = countable.quota_name
     return f"EXISTS (SELECT FROM pools_pool WHERE name = '{name}' OR name LIKE '{name}:%%')"
 
 
-def check(thing: Thing, added: Sequence[Added]) -> None:
+def check(countable: Countable, added: Sequence[Added]) -> None:
     """Raise QuotaExceeded if what this transaction added is more than a quota allows.
 
     Call it after the insertion. It also keeps the units in use that the pools show.
     """
-    for pool in lock(thing, {item.owner for item in added}):
+    for pool in lock(countable, {item.owner for item in added}):
         quota = quota_named(pool.name)
         growth = growth_of(quota, added) if quota else None
         if quota and growth and growth.net:
@@ -69,9 +69,9 @@ def check(thing: Thing, added: Sequence[Added]) -> None:
             _refuse_excess(pool, quota, limits, counts, growth)
 
 
-def lock(thing: Thing, owners: Iterable[str]) -> list[Pool]:
+def lock(countable: Countable, owners: Iterable[str]) -> list[Pool]:
     """Lock the quotas that count things of the owners, in the order in which everybody does."""
-    names = thing.quota_names(owners)
+    names = countable.quota_names(owners)
     rows = Pool.objects.filter(name__in=names, team=None).order_by("name")
     return list(rows.select_for_update(no_key=True))
 
@@ -114,11 +114,11 @@ def count_units(quota: Quota, scopes: Collection[Scope] | None = None) -> dict[S
 
     scopes: None for all down to projects in domains; narrower ones could be as many as there are things.
     """
-    rows = f"SELECT * FROM ({quota.thing.rows}) AS existing"  # noqa: S608  (SQL of our own)
+    rows = f"SELECT * FROM ({quota.countable.rows}) AS existing"  # noqa: S608  (SQL of our own)
     parameters: list[str] = []
     if quota.owner:
         rows, parameters = f"{rows} WHERE owner = %s", [quota.owner]
-    if not quota.thing.has_scopes:
+    if not quota.countable.has_scopes:
         scopes = [Scope()]
     with of_all_organisations():
         if scopes is None:
@@ -198,14 +198,22 @@ def check_quota_name(name: str) -> None:
         return
     quota = quota_named(name)
     if quota is None:
-        names = ", ".join(_spelling(thing) for thing in things())
+        names = ", ".join(_spelling(countable) for countable in countables())
         raise _invalid_name(f"Names that begin with `quota:` are those of quotas: {names}.")
-    if quota.owner and quota.thing.owner is Owner.TEAM and not Team.objects.filter(slug=quota.owner).exists():
-        raise _invalid_name(f"There is no team {quota.owner!r} whose {quota.thing.plural} this would limit.")
+    if (
+        quota.owner
+        and quota.countable.owner is Owner.TEAM
+        and not Team.objects.filter(slug=quota.owner).exists()
+    ):
+        raise _invalid_name(
+            f"There is no team {quota.owner!r} whose {quota.countable.plural} this would limit."
+        )
 
 
-def _spelling(thing: Thing) -> str:
-    return f"`{thing.quota_name}[:<{thing.owner}>]`" if thing.owner else f"`{thing.quota_name}`"
+def _spelling(countable: Countable) -> str:
+    return (
+        f"`{countable.quota_name}[:<{countable.owner}>]`" if countable.owner else f"`{countable.quota_name}`"
+    )
 
 
 def _invalid_name(message: str) -> InvalidRequest:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from controlplane.access.team_models import Team
-from controlplane.pools.quota_rules import Added, Owner, Thing, declare
+from controlplane.pools.quota_rules import Added, Countable, Owner, declare
 from controlplane.pools.quotas import check
 
 _ROWS = """
@@ -16,7 +16,7 @@ SELECT team.slug AS owner, '' AS domain, '' AS project, '' AS workflow, '' AS la
   FROM registry_agent AS agent LEFT JOIN access_team AS team ON team.id = agent.team_id
 """
 AGENTS = declare(
-    Thing("agents", "agents", _ROWS, "Remove agents that are retired.", "agent", Owner.TEAM),
+    Countable("agents", "agents", _ROWS, "Remove agents that are retired.", "agent", Owner.TEAM),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controlplane.pools.quota_rules import Added, Owner, Thing, declare
+from controlplane.pools.quota_rules import Added, Countable, Owner, declare
 from controlplane.pools.quotas import check
 from registry.agents.models import Agent
 from registry.dispatch.lifecycle.states import ResourceState
@@ -19,7 +19,7 @@ SELECT lower(coalesce(agent.environment, resource.constraints ->> 'environment',
  WHERE resource.state IN ({_STATES})
 """  # noqa: S608  (states of our own)
 RESOURCE_REQUESTS = declare(
-    Thing(
+    Countable(
         "resource-requests",
         "resource requests in flight",
         _ROWS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controlplane.pools.quota_rules import Added, Owner, Thing, declare
+from controlplane.pools.quota_rules import Added, Countable, Owner, declare
 from controlplane.pools.quotas import check
 from registry.joining.models import JoinToken
 
@@ -13,7 +13,7 @@ SELECT team.slug AS owner, '' AS domain, '' AS project, '' AS workflow, '' AS la
  WHERE token.revoked_at IS NULL AND token.uses_left > 0 AND token.expires_at > statement_timestamp()
 """
 JOIN_TOKENS = declare(
-    Thing(
+    Countable(
         "join-tokens",
         "join tokens",
         _ROWS,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from controlplane.pools.ledger import Counts, Ledger, Limits, Reason
 from controlplane.pools.quota_rules import (
     Added,
+    Countable,
     Growth,
     Owner,
     Quota,
-    Thing,
     find_excess,
     growth_of,
     quota_named,
@@ -21,8 +21,8 @@ from controlplane.pools.quota_rules import (
 from controlplane.pools.terms import Limit, PoolTerms
 from controlplane.scopes import Scope
 
-THING = Thing("cups", "cups", "SELECT", "Drink.", "cup", Owner.TEAM, has_scopes=True)
-ALL, OF_ML = Quota(THING), Quota(THING, "ml")
+CUPS = Countable("cups", "cups", "SELECT", "Drink.", "cup", Owner.TEAM, has_scopes=True)
+ALL, OF_ML = Quota(CUPS), Quota(CUPS, "ml")
 ML, DATA = Scope("prod", "ml"), Scope("prod", "data")
 SCOPES = (Scope(), Scope("prod"), Scope(project="ml"), ML, DATA, Scope("prod", "ml", "train"))
 
@@ -47,10 +47,10 @@ def excess(added: list[Added], used: dict[Scope, int], *limits: Limit, capacity:
         ("quota:override-documents", "override-documents", ""),
     ],
 )
-def test_a_reserved_name_is_a_quota(name, thing, owner):
+def test_a_reserved_name_is_a_quota(name, countable, owner):
     quota = quota_named(name)
     assert quota is not None
-    assert (quota.thing.name, quota.owner) == (thing, owner)
+    assert (quota.countable.name, quota.owner) == (countable, owner)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_quota_of_an_owner_counts_what_is_the_owners():
     added = [Added("ml", ML), Added("ML"), Added("data", DATA), Added()]
     assert growth_of(ALL, added).net[Scope()] == 4
     assert growth_of(OF_ML, added).net[Scope()] == 2
-    assert THING.quota_names(["ml", "ML", ""]) == ["quota:cups", "quota:cups:ml"]
+    assert CUPS.quota_names(["ml", "ML", ""]) == ["quota:cups", "quota:cups:ml"]
 
 
 def test_what_removes_as_much_as_it_adds_is_no_growth():
@@ -137,7 +137,7 @@ def test_owners_and_the_rest_add_up_to_the_whole(added):
     """Whatever is added, the net of all owners together is that of the installation."""
     net = sum(item.units for item in added)
     assert growth_of(ALL, added).net.get(Scope(), 0) == max(net, 0)
-    by_owner = {owner: growth_of(Quota(THING, owner), added).net.get(Scope(), 0) for owner in ("ml", "data")}
+    by_owner = {owner: growth_of(Quota(CUPS, owner), added).net.get(Scope(), 0) for owner in ("ml", "data")}
     for owner, units in by_owner.items():
         assert units == max(sum(item.units for item in added if item.owner == owner), 0)
 
