@@ -39,7 +39,7 @@ def excess(added: list[Added], used: dict[Scope, int], *limits: Limit, capacity:
 
 
 @pytest.mark.parametrize(
-    ("name", "thing", "owner"),
+    ("name", "countable", "owner"),
     [
         ("quota:agents", "agents", ""),
         ("quota:agents:ml", "agents", "ml"),
