@@ -4,6 +4,7 @@ from django.urls import path
 
 from overrides.api import documents, file_source, guard_rails, importing, projects, resource_types
 from overrides.api.effective import views as effective_views
+from overrides.api.effective.pod_preview import PodPreview
 from overrides.api.effective.render_views import EffectiveRender
 from overrides.api.history import views as history_views
 from overrides.api.overrides import apply_views, views
@@ -17,6 +18,7 @@ urlpatterns = [
     path("overrides/effective", effective_views.EffectiveOverrides.as_view()),
     path("overrides/effective/render", EffectiveRender.as_view()),
     path("overrides/effective:batch", effective_views.EffectiveBatch.as_view()),
+    path("overrides/pod-preview", PodPreview.as_view()),
     path("overrides/document", documents.ScopeDocumentItem.as_view()),
     path("overrides/export", documents.Export.as_view()),
     path("overrides/diff", history_views.RevisionDiff.as_view()),
