@@ -4,6 +4,7 @@ from django.urls import path
 
 from overrides.api import documents, file_source, guard_rails, importing, projects, resource_types
 from overrides.api.effective import views as effective_views
+from overrides.api.effective.cluster_resources import EffectiveClusterResources
 from overrides.api.effective.pod_preview import PodPreview
 from overrides.api.effective.render_views import EffectiveRender
 from overrides.api.history import views as history_views
@@ -16,6 +17,7 @@ urlpatterns = [
     path("overrides:import", importing.ImportOverrides.as_view()),
     path("overrides:rollback", history_views.ScopeRollback.as_view()),
     path("overrides/effective", effective_views.EffectiveOverrides.as_view()),
+    path("overrides/effective/cluster-resources", EffectiveClusterResources.as_view()),
     path("overrides/effective/render", EffectiveRender.as_view()),
     path("overrides/effective:batch", effective_views.EffectiveBatch.as_view()),
     path("overrides/pod-preview", PodPreview.as_view()),

@@ -34,6 +34,12 @@ class PathRule(serializers.Serializer[Any]):
     key = serializers.CharField(required=False, help_text="For merge_by_key: the member that names an item.")
 
 
+class TypeReference(serializers.Serializer[Any]):
+    resource_type = serializers.CharField(help_text="The type whose values refer to this one.")
+    path = serializers.CharField(help_text="JSON Pointer of those values; `*` matches any item or member.")
+    to = serializers.CharField(help_text="JSON Pointer of the values of this type that they should be among.")
+
+
 class ResourceTypeWrite(serializers.Serializer[Any]):
     """A kind of document that can be overridden."""
 
@@ -46,6 +52,9 @@ class ResourceTypeWrite(serializers.Serializer[Any]):
     )
     strategy = serializers.ChoiceField(choices=STRATEGIES)
     merge = PathRule(many=True, required=False, help_text="Merge rules of single paths.")
+    references = TypeReference(
+        many=True, required=False, help_text="Values of other types that are a warning if they match nothing here."
+    )
     levels = serializers.ListField(
         child=serializers.ChoiceField(choices=LEVEL_NAMES),
         required=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from controlplane.observability.traces import spans
 from controlplane.scopes import Scope
@@ -15,6 +16,7 @@ from overrides.loading.platform_defaults import platform_defaults
 from overrides.projects import check_listed
 from overrides.resolution.resolve import values_only
 from overrides.resource_types import ResourceType
+from overrides.resource_types.references import reference_warnings
 
 
 def effective_attributes(
@@ -39,7 +41,8 @@ def effective_many(
     with spans.span("effective.resolve") as span:
         loaded, types = _load(scopes, resource_type, as_of)
         shared = SharedTypes(loaded, types, platform_defaults())
-        answers = ((scope, shared.of(scope)) for scope in scopes)
+        referring = [each for each in types if each.references]
+        answers = ((scope, _with_references(shared.of(scope), referring)) for scope in scopes)
         resolved = [
             EffectiveAttributes(
                 scope, found, _fingerprint(scope, resource_type, found) if with_fingerprints else ""
@@ -92,6 +95,20 @@ def _load(
     selected = [catalogue.get(resource_type)] if resource_type else list(catalogue.types.values())
     check_listed(scopes, loaded.projects, loaded.domains)
     return loaded, selected
+
+
+def _with_references(
+    types: tuple[EffectiveType, ...], referring: Sequence[ResourceType]
+) -> tuple[EffectiveType, ...]:
+    """Add warnings about values that refer to another type, to those types that have some."""
+    if not referring:
+        return types
+    attributes = {each.resource_type.name: each.resolved.attributes for each in types}
+    warnings = reference_warnings(referring, attributes)
+    return tuple(
+        replace(each, related=warnings[each.resource_type.name]) if each.resource_type.name in warnings else each
+        for each in types
+    )
 
 
 def _fingerprint(scope: Scope, resource_type: str, types: Iterable[EffectiveType]) -> str:

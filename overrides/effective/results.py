@@ -14,12 +14,16 @@ from overrides.resource_types import ResourceType
 
 @dataclass(frozen=True, slots=True)
 class EffectiveType:
-    """The effective values of one resource type, and the guard rails in effect at the scope."""
+    """The effective values of one resource type, and the guard rails in effect at the scope.
+
+    related: warnings about values that refer to another type.
+    """
 
     resource_type: ResourceType
     resolved: Resolution
     rails: tuple[GuardRail, ...] = ()
     layers: tuple[Layer, ...] = ()
+    related: tuple[FieldError, ...] = ()
 
     @property
     def warnings(self) -> tuple[FieldError, ...]:
@@ -31,7 +35,7 @@ class EffectiveType:
         ]
         if self.resolved.attributes:
             errors += self.resource_type.resolved_errors(self.resolved.attributes)
-        return tuple(errors)
+        return (*errors, *self.related)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,21 @@ from typing import Any
 from controlplane.errors import FieldError, InvalidAttributes, LevelNotAllowed
 from controlplane.scopes import Level, Scope
 from overrides.resolution.leaves import escape
-from overrides.resolution.merging import Attributes, MergeRule, key_of
+from overrides.resolution.merging import Attributes, MergeRule, SchemaPath, key_of
 from overrides.resource_types.casing import Spellings, camel_of, snake_of
 from overrides.resource_types.validator import DocumentValidator
 
 Check = Callable[[Attributes], Iterator[FieldError]]
 Reader = Callable[[Attributes], Attributes]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Values of a resource type, at path, that should be among the values at `to` of the type that declares it."""
+
+    resource_type: str
+    path: SchemaPath
+    to: SchemaPath
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,7 @@ class ResourceType:
     resolved_schema: of effective attributes, if it is stricter. example: valid partial attributes.
     checks: rules between fields, for partial and resolved documents; their pointers start at the document.
     not_at: levels at which the type cannot be set, with the reason. defaults: the type's platform defaults.
-    hints: for forms. reader: converts RFC 3749's spellings into those of the schema.
+    hints: for forms. references: values of other types that should be among its own. reader: converts RFC 3749's spellings into those of the schema.
     """
 
     name: str
@@ -43,6 +52,7 @@ class ResourceType:
     not_at: Mapping[Level, str] = field(default_factory=dict)
     defaults: Attributes = field(default_factory=dict)
     hints: Mapping[str, Any] = field(default_factory=dict)
+    references: tuple[Reference, ...] = ()
     reader: Reader | None = None
     version: int = 0
 

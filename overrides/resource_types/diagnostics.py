@@ -15,6 +15,7 @@ from typing import Any
 from controlplane.errors import FieldError
 from controlplane.formats.json_schema import ValidationError
 from overrides.resolution.leaves import escape
+from overrides.resource_types.template_variables import VARIABLES, template_problem
 
 _MAX_SHOWN = 60
 _MAX_MESSAGE = 300
@@ -82,7 +83,8 @@ class Diagnostics:
             case "type":
                 return "wrong_type", f"{name} must be {_kinds(value)}, not {value_text}."
             case "pattern":
-                return "malformed", f"{name} cannot be {value_text}."
+                reason = template_problem(self._schema_of(error).get(VARIABLES), error.instance)
+                return "malformed", f"{name} cannot be {value_text}. {reason}".rstrip()
             case "required":
                 return "required", f"{value} is required."
             case "falseSchema":

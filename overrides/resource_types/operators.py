@@ -12,7 +12,7 @@ from controlplane.scopes import Level
 from overrides.resolution.leaves import escape
 from overrides.resolution.merging import ANY_ITEM, Combine, MergeRule, SchemaPath, Strategy
 from overrides.resource_types.casing import camel
-from overrides.resource_types.definition import ResourceType
+from overrides.resource_types.definition import Reference, ResourceType
 from overrides.resource_types.partial import partial_schema
 from overrides.resource_types.schema_admission import compilation_error, schema_errors
 from overrides.resource_types.shape import MERGE_BY_KEY
@@ -35,6 +35,7 @@ def define(document: Mapping[str, Any], *, version: int) -> ResourceType:
     resource_type = _read(document, version)
     if errors := [
         *_rule_errors(document),
+        *_reference_errors(document),
         *compilation_error(resource_type.schema, "/schema"),
         *_sample_errors(resource_type),
     ]:
@@ -66,6 +67,7 @@ def _read(document: Mapping[str, Any], version: int) -> ResourceType:
         not_at=_not_at(document),
         defaults=document.get("defaults", {}),
         hints=document.get("hints", {}),
+        references=tuple(_references(document)),
         version=version,
     )
 
@@ -107,6 +109,20 @@ def _rule(document: Mapping[str, Any]) -> MergeRule:
         },
         {path_of(rule["path"]): Combine(rule["rule"]) for rule in rules if rule["rule"] != MERGE_BY_KEY},
     )
+
+
+def _references(document: Mapping[str, Any]) -> Iterator[Reference]:
+    for each in document.get("references", []):
+        yield Reference(each["resource_type"], path_of(each["path"]), path_of(each["to"]))
+
+
+def _reference_errors(document: Mapping[str, Any]) -> Iterator[FieldError]:
+    for index, each in enumerate(document.get("references", [])):
+        members = {"to": each["to"]} | ({"path": each["path"]} if each["resource_type"] == document["name"] else {})
+        for member, pointer in members.items():
+            if schema_at(document["schema"], path_of(pointer)) is None:
+                message = f"The schema does not declare {pointer}."
+                yield FieldError(f"/references/{index}/{member}", "unknown_field", message)
 
 
 def path_of(pointer: str) -> SchemaPath:

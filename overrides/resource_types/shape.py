@@ -37,6 +37,20 @@ DEFINITION: dict[str, Any] = {
                 "additionalProperties": False,
             },
         },
+        "references": {
+            "type": "array",
+            "maxItems": 20,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "resource_type": {**_TEXT, "minLength": 1},
+                    "path": {"type": "string", "pattern": "^/", "maxLength": 500},
+                    "to": {"type": "string", "pattern": "^/", "maxLength": 500},
+                },
+                "required": ["resource_type", "path", "to"],
+                "additionalProperties": False,
+            },
+        },
         "levels": {
             "type": "array",
             "minItems": 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -16,6 +17,8 @@ from controlplane.identity.roles import Action
 from overrides.api.as_of import ScopeAsOfQuery, as_of
 from overrides.effective.effective import values_many
 from overrides.effective.flyte_helm import Chart, helm_values
+from overrides.effective.results import EffectiveValues
+from overrides.resource_types.references import reference_warnings
 
 RENDER_CHARTS = [(chart.value, chart.value) for chart in Chart]
 
@@ -30,12 +33,22 @@ class RenderQuery(ScopeAsOfQuery):
     )
 
 
+class RenderWarning(serializers.Serializer[Any]):
+    """A value that refers to nothing."""
+
+    resource_type = serializers.CharField()
+    pointer = serializers.CharField(help_text="JSON Pointer into the effective attributes of the type.")
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
 class RenderRead(serializers.Serializer[Any]):
     content = serializers.DictField(help_text="Values for the chart.")
     text = serializers.CharField(allow_blank=True, help_text="The same as YAML, for `helm upgrade --values`.")
     left_out = serializers.ListField(
         child=serializers.CharField(), help_text="Resource types and their attributes that are not in it."
     )
+    warnings = RenderWarning(many=True, help_text="Values that refer to nothing, such as tags without a queue.")
 
 
 _READ = OpenApiExample(
@@ -44,6 +57,7 @@ _READ = OpenApiExample(
         "content": {"configmap": {"k8s": {"plugins": {"k8s": {"gpu-resource-name": "nvidia.com/gpu"}}}}},
         "text": "configmap:\n  k8s:\n    plugins:\n      k8s:\n        gpu-resource-name: nvidia.com/gpu\n",
         "left_out": ["task_resource"],
+        "warnings": [],
     },
 )
 
@@ -55,8 +69,8 @@ class EffectiveRender(Endpoint):
         operation_id="overrides_effective_render",
         summary="Render the effective values for a Helm chart",
         description="The values of Flyte's chart for what applies at a scope: links to logs, GPUs, pod"
-        " templates, `plugins.k8s` and FlytePropeller's tuning, by the resource types in"
-        " `examples/resource-types`. `{{` in values is escaped, because the charts pass their configuration"
+        " templates, `plugins.k8s`, the secrets webhook, FlytePropeller's tuning, notifications, queues and"
+        " templates of cluster resources, by the resource types in `examples/resource-types`. `{{` in values is escaped, because the charts pass their configuration"
         " through `tpl`. What is no part of a chart is in `left_out`.",
         tags=["overrides"],
         parameters=[RenderQuery],
@@ -71,4 +85,18 @@ class EffectiveRender(Endpoint):
         types = [(each.resource_type.name, each.attributes) for each in found.types]
         values = helm_values(types, Chart(query["chart"]))
         text = strict_yaml.dump(values.content) if values.content else ""
-        return Response({"content": values.content, "text": text, "left_out": values.left_out})
+        shown = {"content": values.content, "text": text, "left_out": values.left_out}
+        return Response({**shown, "warnings": list(_warnings(found))})
+
+
+def _warnings(found: EffectiveValues) -> Iterator[dict[str, Any]]:
+    attributes = {each.resource_type.name: each.attributes for each in found.types}
+    warnings = reference_warnings([each.resource_type for each in found.types], attributes)
+    for name, errors in warnings.items():
+        for error in errors:
+            yield {
+                "resource_type": name,
+                "pointer": error.pointer,
+                "code": error.code,
+                "message": error.message,
+            }

@@ -40,6 +40,7 @@ TUNING = {
     "backoff_max_duration": "20s",
     "workflow_store_policy": "ResourceVersionCache",
     "admin_launcher": {"tps": 50, "cache_size": 100, "workers": 10},
+    "cache_max_size_mbs": 100,
     "shard": {"type": "Hash", "shard_count": 3},
 }
 CORE = """
@@ -107,17 +108,88 @@ def test_three_types_share_the_block_of_the_kubernetes_plugin():
 
 def test_the_tuning_of_propeller():
     block = yaml.safe_load(PROPELLER)
-    assert rendered(Chart.CORE, ("propeller_tuning", TUNING)) == {"configmap": {"core": block}}
-    assert rendered(Chart.BINARY, ("propeller_tuning", TUNING)) == {"configuration": {"inline": block}}
+    assert rendered(Chart.CORE, ("propeller_tuning", TUNING)) == {
+        "configmap": {"core": block | {"manager": {"shard": {"type": "Hash", "shard-count": 3}}}},
+        "storage": {"cache": {"maxSizeMBs": 100}},
+        "flytepropeller": {"manager": True},
+    }
+    # One process of all components has no shards, and the chart no name of its own for the cache.
+    assert rendered(Chart.BINARY, ("propeller_tuning", TUNING)) == {
+        "configuration": {"inline": block | {"storage": {"cache": {"max_size_mbs": 100}}}}
+    }
+
+
+def test_shards_by_project():
+    shard = {"type": "Project", "per_shard_mapping": [["flytesnacks"], ["*"]]}
+    mapping = [{"ids": ["flytesnacks"]}, {"ids": ["*"]}]
+    assert rendered(Chart.CORE, ("propeller_tuning", {"shard": shard}))["configmap"]["core"] == {
+        "manager": {"shard": {"type": "Project", "per-shard-mapping": mapping}}
+    }
+
+
+def test_the_webhook_of_secrets():
+    attributes = {
+        "manager": "vault",
+        "env_prefix": "_FSEC_",
+        "vault": {"role": "flyte", "kv_version": "1", "annotations": {"vault.hashicorp.com/a": "b"}},
+        "aws": {"image": "example/sidecar:v1", "cpu": "200m"},
+    }
+    block = {
+        "secretManagerType": "Vault",
+        "vaultSecretManager": {
+            "role": "flyte",
+            "kvVersion": "1",
+            "annotations": {"vault.hashicorp.com/a": "b"},
+        },
+        "awsSecretManager": {
+            "sidecarImage": "example/sidecar:v1",
+            "resources": {"requests": {"cpu": "200m"}, "limits": {"cpu": "200m"}},
+        },
+    }
+    types = ("secret_settings", attributes)
+    assert rendered(Chart.CORE, types) == {"configmap": {"core": {"webhook": block}}}
+    assert rendered(Chart.BINARY, types) == {"configuration": {"inline": {"webhook": block}}}
+    assert helm_values([types], Chart.CORE).left_out == ("secret_settings.env_prefix",)
+
+
+def test_the_text_of_notifications_is_escaped_only_where_the_chart_needs_it():
+    types = ("notification_defaults", {"phases": ["FAILED"], "template": "{{ project }} failed"})
+    emailer = {"emailer": {"body": "{{ project }} failed"}}
+    assert rendered(Chart.CORE, types) == {"workflow_notifications": {"config": {"notifications": emailer}}}
+    inline = {"notifications": {"emailer": {"body": '{{ "{{" }} project }} failed'}}}
+    assert rendered(Chart.BINARY, types) == {"configuration": {"inline": inline}}
+    assert helm_values([types], Chart.CORE).left_out == ("notification_defaults.phases",)
+
+
+def test_queues():
+    attributes = {
+        "queues": [{"dynamic": "gpu_dynamic", "attributes": ["gpu"]}],
+        "workflow_configs": [{"domain": "production", "workflow_name": "train", "tags": ["gpu"]}],
+    }
+    block = {
+        "executionQueues": [{"dynamic": "gpu_dynamic", "attributes": ["gpu"]}],
+        "workflowConfigs": [{"domain": "production", "workflowName": "train", "tags": ["gpu"]}],
+    }
+    types = ("execution_queues", attributes)
+    assert rendered(Chart.CORE, types) == {"configmap": {"adminServer": {"queues": block}}}
+    assert rendered(Chart.BINARY, types) == {"configuration": {"inline": {"queues": block}}}
+
+
+def test_templates_of_cluster_resources_are_not_escaped():
+    text = "kind: Namespace\nmetadata: {name: {{ namespace }}}\n"
+    types = ("cluster_resource_templates", {"templates": [{"name": "aa", "text": text}], "namespace": "x"})
+    assert rendered(Chart.CORE, types) == {
+        "cluster_resource_manager": {"templates": [{"key": "aa", "value": text}]}
+    }
+    assert rendered(Chart.BINARY, types) == {"clusterResourceTemplates": {"inline": {"aa.yaml": text}}}
+    assert helm_values([types], Chart.CORE).left_out == ("cluster_resource_templates.namespace",)
 
 
 def test_what_is_no_part_of_a_chart_is_named():
     types = [("task_resource", {"defaults": {}}), ("gpu_node_labels", GPU), ("propeller_tuning", TUNING)]
-    assert helm_values(types, Chart.CORE).left_out == (
-        "task_resource",
-        "gpu_node_labels.default_device",
-        "propeller_tuning.shard",
-    )
+    left_out = ("task_resource", "gpu_node_labels.default_device")
+    assert helm_values(types, Chart.CORE).left_out == left_out
+    assert helm_values(types, Chart.BINARY).left_out == (*left_out, "propeller_tuning.shard")
 
 
 def test_nothing_set_is_nothing_rendered():
