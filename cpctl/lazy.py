@@ -26,6 +26,10 @@ COMMANDS = {
     "helm-values": CommandEntry(
         "helm_values", "helm_values", "Print the effective values of a scope as values of Flyte's Helm chart."
     ),
+    "pod-preview": CommandEntry("pod_preview", "pod_preview", "Print the pod that Flyte would create for a task."),
+    "cluster-resources": CommandEntry(
+        "cluster_resources", "cluster_resources", "Print the cluster resources of a project and domain."
+    ),
     "explain": CommandEntry("explain", "explain", "Explain the effective values at a scope."),
     "diff": CommandEntry("apply", "diff", "Show the changes that `apply` would make."),
     "apply": CommandEntry("apply", "apply", "Apply documents in one transaction."),

@@ -29,5 +29,7 @@ def helm_values(
     answer = SESSION.api().get("overrides/effective/render", query).json()
     for name in answer["left_out"]:
         SESSION.tell(f"{name} is not part of the chart.")
+    for warning in answer["warnings"]:
+        SESSION.tell(f"{warning['resource_type']}{warning['pointer']}: {warning['message']}")
     if answer["text"]:
         say(answer["text"].rstrip())

@@ -16,6 +16,7 @@ K8S = "plugins.k8s"
 LOGS = "plugins.logs"
 # Of the charts themselves, not of Flyte: templates of cluster resources by name.
 TEMPLATES = "cluster-resource-templates"
+_FORMATS = {"unknown": 0, "csv": 1, "json": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,11 @@ def _link(written: Values) -> dict[str, Any]:
         "hide_once_finished": "hideOnceFinished",
         "show_while_pending": "showWhilePending",
     }
-    return _renamed(written, names)
+    link = _renamed(written, names)
+    if "messageFormat" in link:
+        # Flyte reads the number of its enum, not the name.
+        link["messageFormat"] = _FORMATS.get(link["messageFormat"], link["messageFormat"])
+    return link
 
 
 def _propeller_tuning(attributes: Values) -> list[Setting]:

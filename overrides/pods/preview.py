@@ -157,13 +157,15 @@ def _tolerations(spec: Any, configuration: Configuration) -> Iterator[Any]:
     """Yield the tolerations for the resources that the pod requests, and those of every pod."""
     kinds = {_GPUS: configuration.gpu_node_labels, _PLUGIN: configuration.k8s_plugin}
     for resource in requested(spec):
-        seen: list[Any] = []
+        # Both types are one setting of Flyte, in which what both have is there once.
+        of_others: list[Any] = []
         for kind, attributes in kinds.items():
-            for index, each in enumerate(attributes.get("resource_tolerations", {}).get(resource, [])):
+            own = attributes.get("resource_tolerations", {}).get(resource, [])
+            for index, each in enumerate(own):
                 setting = f"/resource_tolerations/{escape(resource)}/{index}"
-                if each not in seen:
+                if each not in of_others:
                     yield _toleration(each, Source(kind, setting=setting))
-                seen.append(each)
+            of_others += own
     for index, each in enumerate(configuration.k8s_plugin.get("default_tolerations", [])):
         yield _toleration(each, Source(_PLUGIN, setting=f"/default_tolerations/{index}"))
 

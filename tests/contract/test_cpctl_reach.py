@@ -108,6 +108,8 @@ deliveries retry {ID} -y
 deliveries discard {ID} -y
 explain effective {HERE} taskResources
 explain --flyte
+pod-preview {HERE} -f pods.yaml --propeller-namespace flyte --sources
+cluster-resources {HERE} --as-of 3
 helm-values -p flytesnacks -d development --chart flyte-binary --type task_log_links
 diff -f document.yaml
 apply -f document.yaml --manager git --prune --force --yes -m Why

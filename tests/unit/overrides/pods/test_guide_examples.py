@@ -1,10 +1,10 @@
-"""The three examples of Flyte's page "Configuring task pods with K8s PodTemplates", by what FlytePropeller 1.16 does.
+"""The pods of the examples of Flyte's guide, by what FlytePropeller 1.16 does (tests/nightly/test_flyte_pods.py).
 
-The page and the code differ, and the code decides (tests/nightly/test_flyte_pods.py runs it):
+The guide prints something else in four places, and the code decides:
 
 * Examples 2 and 3 print a container `default`: PodTemplates add no containers.
-* Example 1 prints `foo: overridden-value`, and example 3 `value-plugin`: default labels and annotations lie below
-  those of PodTemplates and tasks, so theirs apply.
+* Example 1 prints `foo: overridden-value`, and example 3 `value-plugin` for `label_1` and `annotation_1`: default
+  labels and annotations lie below those of PodTemplates and tasks, whose values apply.
 * Example 3 leaves out `label_3` of the PodTemplate.
 """
 
@@ -14,49 +14,20 @@ from typing import Any
 
 from overrides.pods.merging import plain, sources
 from overrides.pods.preview import Configuration, Namespaces, PodTemplate, Preview, Task, preview
-
-NAMESPACES = Namespaces("flytesnacks-development")
-NOOP = {"name": "default", "image": "docker.io/rwgrim/docker-noop", "terminationMessagePath": "/dev/foo"}
-PRIMARY = {"name": "primary", "image": "a.b.c/image:v1", "command": ["cmd"], "args": []}
-DEFAULT = {"name": "flyte-template"}
+from tests.unit.overrides.pods.guide_examples import EXAMPLE_1, EXAMPLE_2, EXAMPLE_3, NOOP, PRIMARY
 
 
-def template(namespace: str, *, metadata: dict[str, Any], **spec: Any) -> PodTemplate:
-    return PodTemplate(namespace, "flyte-template", metadata, {"containers": [NOOP], **spec})
-
-
-def source_of(found: Preview, pointer: str) -> str:
-    kinds = {
-        **{f"/metadata{at}": source.kind for at, source in sources(found.metadata)},
-        **{f"/spec{at}": source.kind for at, source in sources(found.spec)},
-    }
-    return kinds[pointer]
+def pod_of(case: dict[str, Any]) -> Preview:
+    templates = [
+        PodTemplate(each["metadata"]["namespace"], each["metadata"]["name"], **each["template"])
+        for each in case["templates"]
+    ]
+    configuration = Configuration(**case["configuration"])
+    return preview(Task(**case["task"]), templates, configuration, Namespaces("flytesnacks-development"))
 
 
 def test_example_1_a_pod_template_and_the_plugin():
-    found = preview(
-        Task(container={"name": "ax9kd5xb4p8r45bpdv7v-n0-0", "image": "flytecookbook:core"}),
-        [
-            template(
-                "flyte",
-                metadata={
-                    "labels": {"foo": "from-pod-template"},
-                    "annotations": {"foo": "initial-value", "bar": "initial-value"},
-                },
-                hostNetwork=False,
-            )
-        ],
-        Configuration(
-            k8s_plugin={
-                "default_labels": {"bar": "from-default-label"},
-                "default_annotations": {"foo": "overridden-value", "baz": "non-overridden-value"},
-                "enable_host_networking_pod": True,
-            },
-            default_pod_template=DEFAULT,
-        ),
-        NAMESPACES,
-    )
-
+    found = pod_of(EXAMPLE_1)
     assert plain(found.metadata) == {
         "namespace": "flytesnacks-development",
         "labels": {"foo": "from-pod-template", "bar": "from-default-label"},
@@ -65,7 +36,7 @@ def test_example_1_a_pod_template_and_the_plugin():
     assert plain(found.spec) == {
         "containers": [
             {
-                "name": "ax9kd5xb4p8r45bpdv7v-n0-0",
+                "name": "task",
                 "image": "flytecookbook:core",
                 "terminationMessagePath": "/dev/foo",
                 "terminationMessagePolicy": "FallbackToLogsOnError",
@@ -74,34 +45,33 @@ def test_example_1_a_pod_template_and_the_plugin():
         "hostNetwork": True,
         "restartPolicy": "Never",
     }
-    assert source_of(found, "/metadata/annotations/baz") == "k8s_plugin"
-    assert source_of(found, "/metadata/labels/foo") == "pod_template"
-    assert source_of(found, "/spec/containers/0/terminationMessagePath") == "pod_template"
-    assert source_of(found, "/spec/containers/0/image") == "task"
-    assert source_of(found, "/spec/hostNetwork") == "k8s_plugin"
     assert found.notes == ("default_annotations: foo does not apply, because the PodTemplate sets it.",)
 
 
-def test_example_2_two_pod_templates():
-    found = preview(
-        Task(
-            pod_spec={"containers": [PRIMARY]},
-            primary_container_name="primary",
-            metadata={
-                "labels": {"label_1": "value-1", "label_2": "value-2"},
-                "annotations": {"annotation_1": "value-1", "annotation_2": "value-2"},
-            },
-        ),
-        [
-            template(
-                "flytesnacks-development",
-                metadata={"annotations": {"annotation_1": "initial-value", "bar": "initial-value"}},
-            )
-        ],
-        Configuration(default_pod_template=DEFAULT),
-        NAMESPACES,
-    )
+def test_example_1_says_where_each_value_is_from():
+    found = pod_of(EXAMPLE_1)
+    of_metadata = {at: source.kind for at, source in sources(found.metadata)}
+    of_spec = {at: source.kind for at, source in sources(found.spec)}
+    assert of_metadata == {
+        "/namespace": "flyte",
+        "/labels/foo": "pod_template",
+        "/labels/bar": "k8s_plugin",
+        "/annotations/foo": "pod_template",
+        "/annotations/bar": "pod_template",
+        "/annotations/baz": "k8s_plugin",
+    }
+    assert of_spec == {
+        "/containers/0/name": "task",
+        "/containers/0/image": "task",
+        "/containers/0/terminationMessagePath": "pod_template",
+        "/containers/0/terminationMessagePolicy": "flyte",
+        "/hostNetwork": "k8s_plugin",
+        "/restartPolicy": "flyte",
+    }
 
+
+def test_example_2_two_pod_templates():
+    found = pod_of(EXAMPLE_2)
     assert plain(found.metadata) == {
         "namespace": "flytesnacks-development",
         "labels": {"label_1": "value-1", "label_2": "value-2"},
@@ -111,35 +81,7 @@ def test_example_2_two_pod_templates():
 
 
 def test_example_3_two_pod_templates_and_the_plugin():
-    found = preview(
-        Task(
-            pod_spec={"containers": [PRIMARY], "hostNetwork": True},
-            primary_container_name="primary",
-            metadata={
-                "labels": {"label_1": "value-compile", "label_2": "value-compile"},
-                "annotations": {"annotation_1": "value-compile", "annotation_2": "value-compile"},
-            },
-        ),
-        [
-            template(
-                "flyte",
-                metadata={
-                    "labels": dict.fromkeys(("label_1", "label_2", "label_3"), "value-runtime"),
-                    "annotations": {"foo": "value-runtime", "bar": "value-runtime"},
-                },
-                hostNetwork=False,
-            )
-        ],
-        Configuration(
-            k8s_plugin={
-                "default_labels": {"label_1": "value-plugin"},
-                "default_annotations": {"annotation_1": "value-plugin", "baz": "value-plugin"},
-            },
-            default_pod_template=DEFAULT,
-        ),
-        NAMESPACES,
-    )
-
+    found = pod_of(EXAMPLE_3)
     assert plain(found.metadata) == {
         "namespace": "flytesnacks-development",
         "labels": {"label_1": "value-compile", "label_2": "value-compile", "label_3": "value-runtime"},
