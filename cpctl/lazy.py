@@ -26,7 +26,9 @@ COMMANDS = {
     "helm-values": CommandEntry(
         "helm_values", "helm_values", "Print the effective values of a scope as values of Flyte's Helm chart."
     ),
-    "pod-preview": CommandEntry("pod_preview", "pod_preview", "Print the pod that Flyte would create for a task."),
+    "pod-preview": CommandEntry(
+        "pod_preview", "pod_preview", "Print the pod that Flyte would create for a task."
+    ),
     "cluster-resources": CommandEntry(
         "cluster_resources", "cluster_resources", "Print the cluster resources of a project and domain."
     ),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from cpctl.commands import options
 from cpctl.errors import UsageError
 from cpctl.output import Format, document, say
@@ -23,7 +21,9 @@ def cluster_resources(
     cpctl cluster-resources -p flytesnacks -d development | kubectl diff -f -
     """
     if not project or not domain:
-        raise UsageError("Namespaces exist per project and domain: specify both.", hint="-p PROJECT -d DOMAIN")
+        raise UsageError(
+            "Namespaces exist per project and domain: specify both.", hint="-p PROJECT -d DOMAIN"
+        )
     query = {"project": project, "domain": domain, "as_of": as_of}
     answer = SESSION.api().get("overrides/effective/cluster-resources", query).json()
     for warning in answer["warnings"]:

@@ -53,7 +53,9 @@ class ResourceTypeWrite(serializers.Serializer[Any]):
     strategy = serializers.ChoiceField(choices=STRATEGIES)
     merge = PathRule(many=True, required=False, help_text="Merge rules of single paths.")
     references = TypeReference(
-        many=True, required=False, help_text="Values of other types that are a warning if they match nothing here."
+        many=True,
+        required=False,
+        help_text="Values of other types that are a warning if they match nothing here.",
     )
     levels = serializers.ListField(
         child=serializers.ChoiceField(choices=LEVEL_NAMES),

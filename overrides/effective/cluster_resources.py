@@ -109,7 +109,9 @@ class _Filling:
             return None
         if len(documents) != 1:
             self._warn(
-                pointer, "not_one_resource", f"Flyte reads one resource of a template, and this one has {len(documents)}."
+                pointer,
+                "not_one_resource",
+                f"Flyte reads one resource of a template, and this one has {len(documents)}.",
             )
             return None
         (manifest,) = documents
@@ -136,9 +138,7 @@ def cluster_resources(scope: Scope, attributes: Mapping[str, Mapping[str, Any]])
     return ClusterResources(namespace, values, resources, (*filling.warnings, *unused))
 
 
-def _unused(
-    used: set[str], own: Mapping[str, str], defaults: Mapping[str, str]
-) -> Iterator[ClusterWarning]:
+def _unused(used: set[str], own: Mapping[str, str], defaults: Mapping[str, str]) -> Iterator[ClusterWarning]:
     for resource_type, member, keys in ((VALUES, "attributes", own), (TEMPLATES, "values", defaults)):
         for key in sorted(keys.keys() - used):
             nearest = difflib.get_close_matches(key, sorted(used)[:200], n=1, cutoff=0.5)

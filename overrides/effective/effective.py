@@ -106,7 +106,9 @@ def _with_references(
     attributes = {each.resource_type.name: each.resolved.attributes for each in types}
     warnings = reference_warnings(referring, attributes)
     return tuple(
-        replace(each, related=warnings[each.resource_type.name]) if each.resource_type.name in warnings else each
+        replace(each, related=warnings[each.resource_type.name])
+        if each.resource_type.name in warnings
+        else each
         for each in types
     )
 

@@ -118,7 +118,9 @@ def _references(document: Mapping[str, Any]) -> Iterator[Reference]:
 
 def _reference_errors(document: Mapping[str, Any]) -> Iterator[FieldError]:
     for index, each in enumerate(document.get("references", [])):
-        members = {"to": each["to"]} | ({"path": each["path"]} if each["resource_type"] == document["name"] else {})
+        members = {"to": each["to"]} | (
+            {"path": each["path"]} if each["resource_type"] == document["name"] else {}
+        )
         for member, pointer in members.items():
             if schema_at(document["schema"], path_of(pointer)) is None:
                 message = f"The schema does not declare {pointer}."

@@ -32,7 +32,9 @@ def reference_warnings(
         known = attributes.get(resource_type.name)
         for reference in resource_type.references if known else ():
             values = attributes.get(reference.resource_type, {})
-            if warnings := tuple(islice(_warnings(reference, resource_type, values, known or {}), _MAX_WARNINGS)):
+            if warnings := tuple(
+                islice(_warnings(reference, resource_type, values, known or {}), _MAX_WARNINGS)
+            ):
                 found[reference.resource_type] = found.get(reference.resource_type, ()) + warnings
     return found
 

@@ -27,16 +27,26 @@ def template_problem(variables: Any, text: Any) -> str:
 def _problem(inner: str, names: list[str]) -> str:
     name = inner.strip()
     if not name.startswith("."):
-        return f"Write {{{{ .{name[:80]} }}}}, with a dot." if name in names else f"{name[:80]!r} is no variable."
+        return (
+            f"Write {{{{ .{name[:80]} }}}}, with a dot."
+            if name in names
+            else f"{name[:80]!r} is no variable."
+        )
     if _is_known(name[1:], names):
-        return "" if inner in (name, f" {name} ") else f"Write {{{{ {name[:80]} }}}}, with one space at each side."
+        return (
+            ""
+            if inner in (name, f" {name} ")
+            else f"Write {{{{ {name[:80]} }}}}, with one space at each side."
+        )
     nearest = difflib.get_close_matches(name[1:81], names, n=1, cutoff=0.5)
     advice = f"Did you mean {_example(nearest[0])!r}?" if nearest else f"Use one of {', '.join(names)[:150]}."
     return f"Unknown variable {name[1:81]!r}. {advice}"
 
 
 def _is_known(name: str, names: list[str]) -> bool:
-    return any(name.startswith(each) and name != each if each.endswith(".") else name == each for each in names)
+    return any(
+        name.startswith(each) and name != each if each.endswith(".") else name == each for each in names
+    )
 
 
 def _example(name: str) -> str:

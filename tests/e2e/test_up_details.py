@@ -45,6 +45,7 @@ PAGES = [
     "docs/concepts/lease-and-guard.md",
     "docs/concepts/bundle-and-acknowledgement.md",
     "docs/api-conventions.md",
+    "docs/guides/flyte-configuration.md",
 ]
 SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 

@@ -171,7 +171,10 @@ class Cases:
         if self.flag():
             plain_container = self.container("task")
             members = ("name", "image", "command", "args", "env", "resources")
-            return {"container": {key: plain_container[key] for key in members if key in plain_container}, **names}
+            return {
+                "container": {key: plain_container[key] for key in members if key in plain_container},
+                **names,
+            }
         containers = self.chosen(("primary", "sidecar", "default", "main"))
         # Flyte merges into its PodTemplate where another container has this name, so that containers share values.
         primary = "primary" if "primary" in containers else self._random.choice([*containers, "none"])
@@ -218,7 +221,9 @@ def ours(case: Mapping[str, Any]) -> dict[str, Any]:
         PodTemplate(each["metadata"]["namespace"], each["metadata"]["name"], **each["template"])
         for each in case["templates"]
     ]
-    found = preview(Task(**task), templates, Configuration(**case["configuration"]), Namespaces(POD, PROPELLER))
+    found = preview(
+        Task(**task), templates, Configuration(**case["configuration"]), Namespaces(POD, PROPELLER)
+    )
     if found.failure:
         return {"failure": True}
     return comparable({"metadata": plain(found.metadata), "spec": plain(found.spec)})
@@ -243,7 +248,7 @@ def without_empty(value: Any, name: str = "") -> Any:
         if name in ("labels", "annotations", "nodeSelector"):
             return dict(value)
         kept = {key: without_empty(item, key) for key, item in value.items() if key not in PLATFORM}
-        return {key: item for key, item in kept.items() if item or item == {} and key == "emptyDir"}
+        return {key: item for key, item in kept.items() if item or (item == {} and key == "emptyDir")}
     if isinstance(value, list):
         return [each for each in map(without_empty, value) if not flytes_own(each)]
     return str(value) if isinstance(value, int) and not isinstance(value, bool) and value else value
@@ -256,7 +261,9 @@ def flytes_own(item: Any) -> bool:
 
 def run(program: Path, cases: list[dict[str, Any]]) -> list[str]:
     lines = "\n".join(map(upstream_input, cases))
-    ran = subprocess.run([str(program)], input=lines, capture_output=True, text=True, timeout=600, check=False)
+    ran = subprocess.run(
+        [str(program)], input=lines, capture_output=True, text=True, timeout=600, check=False
+    )
     assert ran.returncode == 0, ran.stderr[-3000:]
     return [line for line in ran.stdout.splitlines() if line.startswith("{")]
 

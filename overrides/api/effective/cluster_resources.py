@@ -26,7 +26,9 @@ class ClusterResourcesQuery(AsOfQuery):
 class ClusterResourceRead(serializers.Serializer[Any]):
     name = serializers.CharField(help_text="Of the template.")
     text = serializers.CharField(allow_blank=True, help_text="The template, filled in.")
-    manifest = serializers.DictField(allow_null=True, help_text="The same as data; null if there is a warning.")
+    manifest = serializers.DictField(
+        allow_null=True, help_text="The same as data; null if there is a warning."
+    )
 
 
 class ClusterResourceWarning(serializers.Serializer[Any]):

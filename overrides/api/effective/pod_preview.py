@@ -44,7 +44,9 @@ _ANSWER = OpenApiExample(
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"namespace": "flytesnacks-development"},
-            "spec": {"containers": [{"name": "task", "image": "example/task:v1", "imagePullPolicy": "Always"}]},
+            "spec": {
+                "containers": [{"name": "task", "image": "example/task:v1", "imagePullPolicy": "Always"}]
+            },
         },
         "text": "apiVersion: v1\nkind: Pod\n",
         "failure": "",

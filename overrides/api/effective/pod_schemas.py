@@ -20,10 +20,13 @@ from overrides.pods.preview import PodTemplate, Preview, Task
 from overrides.pods.shape import shape_errors
 
 MAX_TEMPLATES = 20
-SOURCES = [
-    (kind, kind) for kind in ("task", "pod_template", "k8s_plugin", "gpu_node_labels", "flyte")
-]
-_OPTIONAL: dict[str, Any] = {"required": False, "default": "", "allow_blank": True, "max_length": MAX_SEGMENT_LENGTH}
+SOURCES = [(kind, kind) for kind in ("task", "pod_template", "k8s_plugin", "gpu_node_labels", "flyte")]
+_OPTIONAL: dict[str, Any] = {
+    "required": False,
+    "default": "",
+    "allow_blank": True,
+    "max_length": MAX_SEGMENT_LENGTH,
+}
 
 
 class PodAccelerator(StrictSerializer):
@@ -37,7 +40,9 @@ class PodTask(StrictSerializer):
     pod_spec = AttributesField(required=False, help_text="Pod specification of the compile-time PodTemplate.")
     primary_container_name = Text(**_OPTIONAL, help_text="With pod_spec: the container of the task.")
     labels = serializers.DictField(child=Text(allow_blank=True), required=False, default=dict)
-    annotations = serializers.DictField(child=Text(lines=True, allow_blank=True), required=False, default=dict)
+    annotations = serializers.DictField(
+        child=Text(lines=True, allow_blank=True), required=False, default=dict
+    )
     pod_template_name = Text(**_OPTIONAL, help_text="PodTemplate that the task names.")
     accelerator = PodAccelerator(required=False)
 

@@ -48,7 +48,9 @@ class RenderRead(serializers.Serializer[Any]):
     left_out = serializers.ListField(
         child=serializers.CharField(), help_text="Resource types and their attributes that are not in it."
     )
-    warnings = RenderWarning(many=True, help_text="Values that refer to nothing, such as tags without a queue.")
+    warnings = RenderWarning(
+        many=True, help_text="Values that refer to nothing, such as tags without a queue."
+    )
 
 
 _READ = OpenApiExample(

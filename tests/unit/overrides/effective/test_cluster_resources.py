@@ -41,7 +41,10 @@ def test_templates_are_filled_in_with_the_overrides_above_the_values_of_the_temp
 
 
 def test_a_namespace_has_its_own_template():
-    assert rendered(NAMESPACE, namespace="{{ domain }}-of-{{ project }}").namespace == "development-of-flytesnacks"
+    assert (
+        rendered(NAMESPACE, namespace="{{ domain }}-of-{{ project }}").namespace
+        == "development-of-flytesnacks"
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,7 +55,11 @@ def test_a_namespace_has_its_own_template():
         ("a: {{namespace}}", {}, ("cluster_resource_templates", "/templates/0/text", "malformed")),
         ("a: [", {}, ("cluster_resource_templates", "/templates/0/text", "malformed")),
         ("a: 1", {}, ("cluster_resource_templates", "/templates/0/text", "required")),
-        (f"{NAMESPACE}---\n{NAMESPACE}", {}, ("cluster_resource_templates", "/templates/0/text", "not_one_resource")),
+        (
+            f"{NAMESPACE}---\n{NAMESPACE}",
+            {},
+            ("cluster_resource_templates", "/templates/0/text", "not_one_resource"),
+        ),
         ("a: &b 1\nc: *b", {}, ("cluster_resource_templates", "/templates/0/text", "malformed")),
     ],
 )

@@ -60,7 +60,9 @@ def test_every_snippet_of_each_page_is_listed():
         assert each.keys() & {"rendering", "preview", "golden", "why"}
 
 
-@pytest.mark.parametrize("snippet", [each for _, each in SNIPPETS if "rendering" in each], ids=lambda each: each["what"])
+@pytest.mark.parametrize(
+    "snippet", [each for _, each in SNIPPETS if "rendering" in each], ids=lambda each: each["what"]
+)
 def test_a_rendering_has_the_values_of_the_guide(snippet):
     for name, attributes in snippet["rendering"].items():
         assert example_type(name).errors(attributes) == []
@@ -70,7 +72,9 @@ def test_a_rendering_has_the_values_of_the_guide(snippet):
         assert at(values.content, path) == expected
 
 
-@pytest.mark.parametrize("snippet", [each for _, each in SNIPPETS if "preview" in each], ids=lambda each: each["heading"])
+@pytest.mark.parametrize(
+    "snippet", [each for _, each in SNIPPETS if "preview" in each], ids=lambda each: each["heading"]
+)
 def test_a_pod_has_the_values_of_the_guide(snippet):
     of = snippet["preview"]
     assert example_type("gpu_node_labels").errors(of["gpu_node_labels"]) == []

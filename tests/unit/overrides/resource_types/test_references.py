@@ -13,7 +13,9 @@ from overrides.resource_types.operators import define
 from overrides.resource_types.references import reference_warnings
 from tests.support.paths import ROOT
 
-DEFINITION = strict_yaml.load((ROOT / "examples/resource-types/execution_queues.yaml").read_text())["definition"]
+DEFINITION = strict_yaml.load((ROOT / "examples/resource-types/execution_queues.yaml").read_text())[
+    "definition"
+]
 QUEUES = define(DEFINITION, version=1)
 KNOWN = {"queues": [{"dynamic": "a", "attributes": ["gpu", "critical"]}, {"dynamic": "b"}]}
 

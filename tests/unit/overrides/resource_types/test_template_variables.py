@@ -8,7 +8,9 @@ from controlplane.formats import strict_yaml
 from overrides.resource_types.operators import define
 from tests.support.paths import ROOT
 
-DEFINITION = strict_yaml.load((ROOT / "examples/resource-types/task_log_links.yaml").read_text())["definition"]
+DEFINITION = strict_yaml.load((ROOT / "examples/resource-types/task_log_links.yaml").read_text())[
+    "definition"
+]
 LINKS = define(DEFINITION, version=1)
 
 
