@@ -1,7 +1,7 @@
-"""Kubernetes resources of a project and domain: templates, filled in as Flyte's cluster resource manager does. Pure.
+"""Kubernetes resources of a project and domain: templates that overrides fill in. Pure.
 
-Each placeholder is looked at once and values are never searched for placeholders, so that the work grows with the
-texts alone.
+Flyte's cluster resource manager does the same. Each placeholder is looked at once and values are never
+searched for placeholders, so that the work grows with the texts alone.
 """
 
 from __future__ import annotations

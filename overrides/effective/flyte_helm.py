@@ -97,7 +97,7 @@ def _place(setting: Setting, chart: Chart) -> list[str]:
 
 
 def _spelled(setting: Setting, chart: Chart) -> Any:
-    """Return the value as the chart wants it at its place. Both keep templates of cluster resources as they are."""
+    """Return the value as the chart wants it. Both keep templates of cluster resources as they are."""
     if setting.section == TEMPLATES:
         if chart is Chart.BINARY:
             return {f"{name}.yaml": text for name, text in setting.value.items()}

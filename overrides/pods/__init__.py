@@ -1,1 +1,1 @@
-"""Pods of Flyte's tasks: what PodTemplates, the Kubernetes plugin's configuration and a task make together. Pure."""
+"""Pods of Flyte's tasks: what PodTemplates, configuration and a task make together. Pure."""

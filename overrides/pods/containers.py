@@ -1,4 +1,4 @@
-"""Containers of a pod: what Flyte takes for each from a PodTemplate, and the resources that a task gets. Pure."""
+"""Containers of a pod: what Flyte takes for each from a PodTemplate, and their resources. Pure."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _KIND = "gpu_node_labels"
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """device: such as nvidia-tesla-a100. partition_size: such as 2g.10gb. unpartitioned: wants a whole GPU."""
+    """device: such as nvidia-tesla-a100. partition_size: such as 2g.10gb. unpartitioned: a whole GPU."""
 
     device: str = ""
     partition_size: str = ""

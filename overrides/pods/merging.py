@@ -1,7 +1,7 @@
 """Merge parts of pods as Flyte does, and remember where each value is from. Pure.
 
-Flyte merges Kubernetes' Go structures with mergo, WithOverride and WithAppendSlice: lists append, objects merge,
-and a value that is zero in Go ("", 0, false) never replaces one that is set.
+Flyte merges Kubernetes' Go structures with mergo, WithOverride and WithAppendSlice: lists append, objects
+merge, and a value that is zero in Go ("", 0, false) never replaces one that is set.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pod that Flyte would create for a task, and where each part of it is from. Pure.
 
-The order is that of FlytePropeller 1.16: the task's pod, the Kubernetes plugin's configuration, the PodTemplate
-below both, the accelerator. Labels and annotations of the configuration lie below all others.
+The order is that of FlytePropeller 1.16: the task's pod, the Kubernetes plugin's configuration, the
+PodTemplate below both, the accelerator. Labels and annotations of the configuration lie below all others.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ Reader = Callable[[Attributes], Attributes]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Values of a resource type, at path, that should be among the values at `to` of the type that declares it."""
+    """Values of a resource type, at path, that should be among those at `to` of the declaring type."""
 
     resource_type: str
     path: SchemaPath
@@ -36,7 +36,8 @@ class ResourceType:
     resolved_schema: of effective attributes, if it is stricter. example: valid partial attributes.
     checks: rules between fields, for partial and resolved documents; their pointers start at the document.
     not_at: levels at which the type cannot be set, with the reason. defaults: the type's platform defaults.
-    hints: for forms. references: values of other types that should be among its own. reader: converts RFC 3749's spellings into those of the schema.
+    hints: for forms. references: values of other types that should be among its own. reader: converts RFC
+    3749's spellings into those of the schema.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What is wrong with the variables of a template: `x-variables` lists those that a schema's pattern allows. Pure."""
+"""What is wrong with variables of a template: `x-variables` lists those that a pattern allows. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HELM_ESCAPE = re.compile(r"""\{\{ {0,8}["'`]\{\{""")
 
 
 def template_problem(variables: Any, text: Any) -> str:
-    """Return the first problem of a template as a sentence, or nothing. A name that ends with `.` is a prefix."""
+    """Return the first problem of a template, or nothing. Names with `.` at the end are prefixes."""
     if not isinstance(variables, list) or not isinstance(text, str):
         return ""
     if _HELM_ESCAPE.search(text):

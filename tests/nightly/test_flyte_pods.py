@@ -1,4 +1,4 @@
-"""Previews of pods against FlytePropeller's own code, from its Go modules: the same pod for generated input."""
+"""Previews of pods against FlytePropeller's own code, from its Go modules: the same pods."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class Cases:
                 **names,
             }
         containers = self.chosen(("primary", "sidecar", "default", "main"))
-        # Flyte merges into its PodTemplate where another container has this name, so that containers share values.
+        # Where another container has this name, Flyte merges into its PodTemplate: containers share values.
         primary = "primary" if "primary" in containers else self._random.choice([*containers, "none"])
         spec = self.spec(containers, self.chosen(("prepare", "default-init", "primary-init")))
         metadata = {"labels": self.texts(), "annotations": self.texts()}

@@ -69,7 +69,7 @@ class PodPreviewWrite(StrictSerializer):
 
 class PodValueSource(serializers.Serializer[Any]):
     pointer = serializers.CharField(help_text="JSON Pointer into `pod`.")
-    source = serializers.ChoiceField(choices=SOURCES)
+    source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # DRF takes it out of the class
     name = serializers.CharField(allow_blank=True, help_text="Of the PodTemplate, with its namespace.")
     setting = serializers.CharField(allow_blank=True, help_text="JSON Pointer into the resource type.")
     scope = ScopeRead(allow_null=True, help_text="Whose override sets it; null if no override does.")

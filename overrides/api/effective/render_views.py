@@ -72,8 +72,9 @@ class EffectiveRender(Endpoint):
         summary="Render the effective values for a Helm chart",
         description="The values of Flyte's chart for what applies at a scope: links to logs, GPUs, pod"
         " templates, `plugins.k8s`, the secrets webhook, FlytePropeller's tuning, notifications, queues and"
-        " templates of cluster resources, by the resource types in `examples/resource-types`. `{{` in values is escaped, because the charts pass their configuration"
-        " through `tpl`. What is no part of a chart is in `left_out`.",
+        " templates of cluster resources, by the resource types in `examples/resource-types`. `{{` in values"
+        " is escaped where a chart passes its configuration through `tpl`. What is no part of a chart is in"
+        " `left_out`.",
         tags=["overrides"],
         parameters=[RenderQuery],
         responses=RenderRead,

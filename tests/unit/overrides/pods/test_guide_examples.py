@@ -1,10 +1,10 @@
-"""The pods of the examples of Flyte's guide, by what FlytePropeller 1.16 does (tests/nightly/test_flyte_pods.py).
+"""The pods of the examples of Flyte's guide, by what FlytePropeller 1.16 does.
 
-The guide prints something else in four places, and the code decides:
+The guide prints something else in four places. The code decides, which tests/nightly/test_flyte_pods.py runs:
 
 * Examples 2 and 3 print a container `default`: PodTemplates add no containers.
-* Example 1 prints `foo: overridden-value`, and example 3 `value-plugin` for `label_1` and `annotation_1`: default
-  labels and annotations lie below those of PodTemplates and tasks, whose values apply.
+* Example 1 prints `foo: overridden-value`, and example 3 `value-plugin` for `label_1` and `annotation_1`:
+  default labels and annotations lie below those of PodTemplates and tasks, whose values apply.
 * Example 3 leaves out `label_3` of the PodTemplate.
 """
 
