@@ -133,7 +133,8 @@ class Diagnostics:
         message = (
             f"{self._name(error)} cannot be {show_json(error.instance)}. Use one of {', '.join(allowed)}."
         )
-        return FieldError(self._where(error), "not_allowed", message[:_MAX_MESSAGE], allowed=allowed)
+        hint = str(self._schema_of(error).get("x-hint", ""))
+        return FieldError(self._where(error), "not_allowed", message[:_MAX_MESSAGE], hint, allowed)
 
     def _unknown_members(self, error: ValidationError, names: Sequence[str]) -> Iterator[FieldError]:
         names_here = list(_at(self._schema_of(error), ["properties"]))

@@ -172,6 +172,19 @@ def test_near_misses_of_variables_are_named(api):
     assert "Unknown variable 'podNam'. Did you mean 'podName'?" in error["message"]
 
 
+def test_the_operator_that_flytes_guide_prints_is_refused_with_the_right_one(api):
+    api.post(
+        "overrides:apply", (FOLDER / "gpu_node_labels.yaml").read_bytes(), Content_Type="application/yaml"
+    )
+    printed = {"key": "partition", "operator": "Equal", "value": "DoesNotExist"}
+    answer = api.put(
+        "overrides/gpu_node_labels", {"attributes": {"unpartitioned_node_selector_requirement": printed}}
+    )
+    by_place = {error["pointer"].rpartition("/")[2]: error for error in answer.json()["errors"]}
+    assert by_place.keys() == {"operator", "value"}
+    assert "`operator: DoesNotExist`, without a value" in by_place["operator"]["hint"]
+
+
 def test_cluster_resources_of_a_project_and_domain(api):
     make_project()
     path = "overrides/effective/cluster-resources?project=flytesnacks&domain=development"
