@@ -47,6 +47,7 @@ def plan_lines(plan: Item, paint: Paint, *, managers: bool = True) -> list[str]:
         lines.append(f"  {change['resource_type']} {scope_text(change['scope'])}")
         lines += ["  " + line for line in difference_lines(change["differences"], paint)]
     lines += _kept_out_lines(plan.get("kept_out") or [], paint)
+    lines += [_warning_line(warning) for warning in plan.get("warnings") or []]
     return [*lines, summary_line(plan), *confirm_lines(plan)]
 
 
@@ -74,6 +75,11 @@ def _change_lines(change: Item, paint: Paint, *, managers: bool) -> list[str]:
 def _not_listed(plan: Item) -> list[str]:
     missing = sum(plan["summary"][name] for name in _CHANGES) - len(plan["changes"])
     return [f"… and {missing} more changes."] if missing > 0 else []
+
+
+def _warning_line(warning: Item) -> str:
+    scope = scope_text(warning["scope"])
+    return f"Warning: {warning['resource_type']}{warning['pointer']} at {scope}: {warning['message']}"
 
 
 def _kept_out_lines(values: list[Item], paint: Paint) -> list[str]:

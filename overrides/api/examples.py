@@ -64,6 +64,7 @@ PLAN_VALUE = {
     ],
     "effective": [],
     "kept_out": [],
+    "warnings": [],
 }
 _SMALL_PLAN = {
     **PLAN_VALUE,

@@ -11,7 +11,15 @@ from controlplane.api.scopes import ScopeRead, show_scope
 from overrides.api.schemas import AnyJSONField
 from overrides.documents.catalogue_documents import CatalogueChange
 from overrides.documents.export import ApplyResult
-from overrides.editing.plans import ChangeKind, Difference, EffectiveChange, KeptOut, Plan, PlannedChange
+from overrides.editing.plans import (
+    ChangeKind,
+    Difference,
+    EffectiveChange,
+    KeptOut,
+    Plan,
+    PlannedChange,
+    PlanWarning,
+)
 from overrides.resolution.leaves import ABSENT
 
 CHANGE_KINDS = [(kind.value, kind.value) for kind in ChangeKind]
@@ -66,6 +74,16 @@ class KeptOutValue(serializers.Serializer[Any]):
     why_not = serializers.CharField()
 
 
+class PlanWarningRead(serializers.Serializer[Any]):
+    """A value that will refer to nothing in another resource type, such as a tag that no queue has."""
+
+    scope = ScopeRead()
+    resource_type = serializers.CharField()
+    pointer = serializers.CharField(help_text="JSON Pointer into the effective attributes.")
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
 class PlanRead(serializers.Serializer[Any]):
     """The effects of a change; with `dry_run=true`, of the change that would be made."""
 
@@ -91,6 +109,9 @@ class PlanRead(serializers.Serializer[Any]):
     kept_out = KeptOutValue(
         many=True, help_text="The first stored values that changed guard rails newly keep from applying."
     )
+    warnings = PlanWarningRead(
+        many=True, help_text="The first values that refer to nothing, at scopes that change."
+    )
 
 
 def show_plan(plan: Plan, installation: Sequence[CatalogueChange] = ()) -> dict[str, Any]:
@@ -110,6 +131,7 @@ def show_plan(plan: Plan, installation: Sequence[CatalogueChange] = ()) -> dict[
         "changes": [_show_change(change) for change in changes[:LISTED]],
         "effective": [_show_effective(change) for change in plan.effective],
         "kept_out": [_show_kept_out(value) for value in plan.kept_out[:LISTED]],
+        "warnings": [_show_warning(warning) for warning in plan.warnings],
     }
 
 
@@ -142,6 +164,16 @@ def _show_effective(change: EffectiveChange) -> dict[str, Any]:
         "scope": show_scope(change.scope),
         "resource_type": change.resource_type,
         "differences": show_differences(change.differences),
+    }
+
+
+def _show_warning(warning: PlanWarning) -> dict[str, Any]:
+    return {
+        "scope": show_scope(warning.scope),
+        "resource_type": warning.resource_type,
+        "pointer": warning.error.pointer,
+        "code": warning.error.code,
+        "message": warning.error.message,
     }
 
 

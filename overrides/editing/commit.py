@@ -28,6 +28,7 @@ from overrides.editing.confirmation import Effect, confirmation_for, digest_of, 
 from overrides.editing.draft import Draft
 from overrides.editing.impact import AffectedScope
 from overrides.editing.plans import Plan, PlannedChange, effective_changes, kind_of
+from overrides.editing.related_warnings import related_warnings
 from overrides.editing.removal_guard import Removals, needs_confirmation
 from overrides.editing.validation import check_stated
 from overrides.loading.catalogue_cache import current_catalogue
@@ -103,7 +104,10 @@ def commit(
     plan = _plan(drafts, rules, radius, options, removals)
     revision = storage.store(changing, actor, heeds_quotas=options.heeds_quotas) if changing else 0
     storage.move_declarations([draft for draft in drafts if not draft.changes])
-    return replace(plan, revision=revision)
+    # A catalogue of this transaction must not be read: it may be rolled back.
+    asks_warnings = options.wants_plan and rules.before is rules.after
+    warnings = related_warnings(radius.affected, catalogue) if asks_warnings else ()
+    return replace(plan, revision=revision, warnings=warnings)
 
 
 def _plan(

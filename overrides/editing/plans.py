@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from controlplane.errors import FieldError
 from controlplane.scopes import Scope
 from overrides.editing.confirmation import Confirmation
 from overrides.editing.impact import AffectedScope
@@ -71,12 +72,22 @@ class KeptOut:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanWarning:
+    """A value that will refer to nothing in another resource type. error: pointer in the attributes."""
+
+    scope: Scope
+    resource_type: str
+    error: FieldError
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """The effects of a change. revision: the new revision, or 0 if nothing changes.
 
     affected: the number of scopes whose effective values change. effective: the first of those changes.
     digest: identifies exactly this change; empty if nothing changes. confirmation: the confirmation that the
     change requires, if any. kept_out: stored values that changed guard rails keep from applying.
+    warnings: values that refer to nothing, at scopes that change.
     """
 
     revision: int
@@ -86,6 +97,7 @@ class Plan:
     digest: str = ""
     confirmation: Confirmation | None = None
     kept_out: tuple[KeptOut, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
 
     def count(self, kind: ChangeKind) -> int:
         return sum(change.kind is kind for change in self.changes)

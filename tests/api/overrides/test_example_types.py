@@ -246,6 +246,9 @@ def test_a_tag_that_no_queue_has_is_a_warning_wherever_effective_values_are_read
     api.put(f"overrides/execution_queue?{at}", {"attributes": {"tags": ["critical", "gpus"]}})
     assert _warnings(api, at) == [], "Without queues, every tag may be right."
     queues = {"queues": [{"dynamic": "gpu_dynamic", "attributes": ["gpu", "critical"]}]}
+    plan = api.post("overrides/execution_queues:preview", {"attributes": queues}).json()
+    found = {(each["resource_type"], each["scope"]["project"], each["pointer"]) for each in plan["warnings"]}
+    assert found == {("execution_queue", "flytesnacks", "/tags/1")}
     written = api.put("overrides/execution_queues", {"attributes": queues})
     assert written.status_code == 201
 
