@@ -26,13 +26,13 @@ def related_warnings(affected: Sequence[AffectedScope], catalogue: Catalogue) ->
 
 
 def _warnings(scopes: Sequence[Scope]) -> Iterator[PlanWarning]:
-    for found in values_many(scopes):
-        yield from _at(found)
+    for effective in values_many(scopes):
+        yield from _at(effective)
 
 
-def _at(found: EffectiveValues) -> Iterable[PlanWarning]:
-    attributes = {each.resource_type.name: each.attributes for each in found.types}
-    warnings = reference_warnings([each.resource_type for each in found.types], attributes)
+def _at(effective: EffectiveValues) -> Iterable[PlanWarning]:
+    attributes = {each.resource_type.name: each.attributes for each in effective.types}
+    warnings = reference_warnings([each.resource_type for each in effective.types], attributes)
     for name, errors in warnings.items():
         for error in errors:
-            yield PlanWarning(found.scope, name, error)
+            yield PlanWarning(effective.scope, name, error)

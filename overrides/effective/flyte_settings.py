@@ -30,8 +30,8 @@ class Setting:
 
 def _named(section: str, attributes: Values, names: Mapping[str, str]) -> list[Setting]:
     """Return the settings for the attributes that are set. names: attribute, as a path, to setting."""
-    found = [(_at(attributes, path), name) for path, name in names.items()]
-    return [Setting(section, name, value) for value, name in found if value is not None]
+    values = [(_at(attributes, path), name) for path, name in names.items()]
+    return [Setting(section, name, value) for value, name in values if value is not None]
 
 
 def _at(attributes: Values, path: str) -> Any:

@@ -26,26 +26,26 @@ class PodConfiguration:
     layers: Mapping[tuple[str, str], Layer]
 
 
-def pod_configuration(scope: Scope, given: Mapping[str, Any]) -> PodConfiguration:
-    """Return the configuration at the scope. given: attributes by type that replace those in effect.
+def pod_configuration(scope: Scope, replacements: Mapping[str, Any]) -> PodConfiguration:
+    """Return the configuration at the scope. replacements: attributes by type that replace those in effect.
 
     Raises InvalidAttributes, UnknownProject, UnknownDomain.
     """
     effective = effective_attributes(scope).types
     in_effect = {each.resource_type.name: each for each in effective if each.resource_type.name in TYPES}
-    in_effect = {name: each for name, each in in_effect.items() if name not in given}
-    attributes = {name: each.resolved.attributes for name, each in in_effect.items()} | dict(given)
-    if errors := [*_given_errors(given), *_shape_errors(attributes)]:
+    in_effect = {name: each for name, each in in_effect.items() if name not in replacements}
+    attributes = {name: each.resolved.attributes for name, each in in_effect.items()} | dict(replacements)
+    if errors := [*_replacement_errors(replacements), *_shape_errors(attributes)]:
         raise InvalidAttributes(f"Invalid configuration of pods: {errors[0].message}", errors=errors)
     return PodConfiguration(Configuration(**attributes), dict(_layers(in_effect.values())))
 
 
-def _given_errors(given: Mapping[str, Any]) -> list[FieldError]:
+def _replacement_errors(replacements: Mapping[str, Any]) -> list[FieldError]:
     """Return what the definitions of the types find in the given attributes, where they are defined."""
     types = current_catalogue().types
     return [
         error
-        for name, attributes in given.items()
+        for name, attributes in replacements.items()
         if name in types
         for error in types[name].errors(types[name].read(attributes, f"/{name}"), f"/{name}")
     ]
@@ -58,10 +58,10 @@ def _shape_errors(attributes: Mapping[str, Any]) -> list[FieldError]:
 
 def _layers(types: Iterable[EffectiveType]) -> Iterable[tuple[tuple[str, str], Layer]]:
     """Yield the layer of each leaf, and of each parent of leaves."""
-    seen: dict[tuple[str, str], Layer] = {}
+    layers: dict[tuple[str, str], Layer] = {}
     for effective_type in types:
         for leaf in effective_type.resolved.leaves:
             steps = leaf.pointer.split("/")
             for end in range(2, len(steps) + 1):
-                seen.setdefault((effective_type.resource_type.name, "/".join(steps[:end])), leaf.source)
-    return seen.items()
+                layers.setdefault((effective_type.resource_type.name, "/".join(steps[:end])), leaf.source)
+    return layers.items()

@@ -91,8 +91,8 @@ def _of_template(kind: Kind, container: Any, template: Any | None) -> dict[str, 
     by_name = named((template or {}).get(kind.member, []))
     for name in (name_of(container), kind.primary, kind.default):
         if name in by_name:
-            found = by_name[name].get("resources", {})
-            return {bound: found[bound] for bound in _BOUNDS if bound in found}
+            resources = by_name[name].get("resources", {})
+            return {bound: resources[bound] for bound in _BOUNDS if bound in resources}
     return {}
 
 

@@ -1,7 +1,7 @@
 """The pod that Flyte would create for a task, and where each part of it is from. Pure.
 
 The order is that of FlytePropeller 1.16: the task's pod, the Kubernetes plugin's configuration, the
-PodTemplate below both, the accelerator. Labels and annotations of the configuration lie below all others.
+PodTemplate below both, the accelerator. Labels and annotations of the configuration rank below all others.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def preview(
 ) -> Preview:
     """Return the pod. Its name, and the environment that Flyte adds for each execution, are not known."""
     name = task.pod_template_name or configuration.default_pod_template.get("name", "")
-    template = found(templates, name, namespaces)
+    template = template_named(templates, name, namespaces)
     spec, primary = _raw_pod(task)
     if failure := _failure(task, template, spec, primary):
         return Preview({}, {}, template, (), failure)
@@ -101,7 +101,7 @@ def preview(
     return Preview(_metadata(task, template, configuration, namespaces), result, template, tuple(notes))
 
 
-def found(templates: Sequence[PodTemplate], name: str, namespaces: Namespaces) -> PodTemplate | None:
+def template_named(templates: Sequence[PodTemplate], name: str, namespaces: Namespaces) -> PodTemplate | None:
     """Return the PodTemplate by name: that of the pod's namespace before that of FlytePropeller's."""
     by_namespace = {each.namespace: each for each in templates if name and each.name == name}
     return by_namespace.get(namespaces.pod) or by_namespace.get(namespaces.propeller)

@@ -133,7 +133,11 @@ class Diagnostics:
         message = (
             f"{self._name(error)} cannot be {show_json(error.instance)}. Use one of {', '.join(allowed)}."
         )
-        hint = str(self._schema_of(error).get("x-hint", ""))
+        schema = self._schema_of(error)
+        alternatives = [schema, *schema.get("anyOf", ())]
+        hint = next(
+            (str(each["x-hint"]) for each in alternatives if isinstance(each, dict) and "x-hint" in each), ""
+        )
         return FieldError(self._where(error), "not_allowed", message[:_MAX_MESSAGE], hint, allowed)
 
     def _unknown_members(self, error: ValidationError, names: Sequence[str]) -> Iterator[FieldError]:

@@ -1,6 +1,6 @@
 """References between resource types: values of one that should be among the values of another. Pure.
 
-They are warnings and no errors: whoever sets a tag need not be allowed to add the queue that has it.
+They are warnings and no errors: a team that may set a tag may not be allowed to add the queue that has it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def reference_warnings(
 
     A type that declares references, but of which nothing is set, refers to nothing yet: no warnings.
     """
-    found: dict[str, tuple[FieldError, ...]] = {}
+    by_type: dict[str, tuple[FieldError, ...]] = {}
     for resource_type in types:
         known = attributes.get(resource_type.name)
         for reference in resource_type.references if known else ():
@@ -35,8 +35,8 @@ def reference_warnings(
             if warnings := tuple(
                 islice(_warnings(reference, resource_type, values, known or {}), _MAX_WARNINGS)
             ):
-                found[reference.resource_type] = found.get(reference.resource_type, ()) + warnings
-    return found
+                by_type[reference.resource_type] = by_type.get(reference.resource_type, ()) + warnings
+    return by_type
 
 
 def _warnings(

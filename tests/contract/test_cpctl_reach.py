@@ -384,6 +384,7 @@ def write_files(folder: Path) -> None:
     (folder / "rule.yaml").write_text(yaml.safe_dump({"name": "agents", "when": {}, "to": []}))
     (folder / "document.yaml").write_text(DOCUMENT)
     (folder / "flytectl.yaml").write_text("project: shop\ndomain: production\n")
+    (folder / "pods.yaml").write_text("container: {image: example/task}\n")
     (folder / "config.yaml").write_text("plugins: {}\n")
     (folder / "plugin_config.yaml").write_text("plugins: {}\n")
     (folder / "job.yaml").write_text("name: a\n")

@@ -13,6 +13,7 @@ from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.identity.roles import Action
 from controlplane.scopes import MAX_SEGMENT_LENGTH, Scope
 from overrides.api.as_of import AsOfQuery, as_of
+from overrides.api.schemas import AnyJSONField
 from overrides.effective.cluster_resources import TEMPLATES, ClusterResources, cluster_resources
 from overrides.effective.effective import values_many
 from overrides.loading.catalogue_cache import current_catalogue
@@ -26,9 +27,7 @@ class ClusterResourcesQuery(AsOfQuery):
 class ClusterResourceRead(serializers.Serializer[Any]):
     name = serializers.CharField(help_text="Of the template.")
     text = serializers.CharField(allow_blank=True, help_text="The template, filled in.")
-    manifest = serializers.DictField(
-        allow_null=True, help_text="The same as data; null if there is a warning."
-    )
+    manifest = AnyJSONField(help_text="The same as data; null if there is a warning.")
 
 
 class ClusterResourceWarning(serializers.Serializer[Any]):
@@ -92,8 +91,8 @@ class EffectiveClusterResources(Endpoint):
         caller_of(request).require(Action.OVERRIDE_READ, scope)
         past_revision = as_of(query)
         current_catalogue(past_revision).get(TEMPLATES)
-        (found,) = values_many([scope], as_of=past_revision)
-        attributes = {each.resource_type.name: each.attributes for each in found.types}
+        (effective,) = values_many([scope], as_of=past_revision)
+        attributes = {each.resource_type.name: each.attributes for each in effective.types}
         return Response(_show(cluster_resources(scope, attributes)))
 
 

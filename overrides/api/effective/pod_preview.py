@@ -97,5 +97,5 @@ class PodPreview(Endpoint):
         configured = pod_configuration(scope, {name: body[name] for name in TYPES if name in body})
         namespace = body["namespace"] or "-".join(filter(None, (scope.project, scope.domain))) or "default"
         namespaces = Namespaces(namespace, body["propeller_namespace"])
-        found = preview(task, templates, configured.configuration, namespaces)
-        return Response(show_preview(found, configured))
+        pod = preview(task, templates, configured.configuration, namespaces)
+        return Response(show_preview(pod, configured))

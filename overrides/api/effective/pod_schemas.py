@@ -12,7 +12,7 @@ from controlplane.api.scopes import ScopeRead, show_scope
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.formats import strict_yaml
 from controlplane.scopes import MAX_SEGMENT_LENGTH
-from overrides.api.schemas import AttributesField
+from overrides.api.schemas import AnyJSONField, AttributesField
 from overrides.effective.pod_configuration import PodConfiguration
 from overrides.pods.gpus import Accelerator
 from overrides.pods.merging import Source, plain, sources
@@ -20,7 +20,6 @@ from overrides.pods.preview import PodTemplate, Preview, Task
 from overrides.pods.shape import shape_errors
 
 MAX_TEMPLATES = 20
-SOURCES = [(kind, kind) for kind in ("task", "pod_template", "k8s_plugin", "gpu_node_labels", "flyte")]
 _OPTIONAL: dict[str, Any] = {
     "required": False,
     "default": "",
@@ -69,14 +68,16 @@ class PodPreviewWrite(StrictSerializer):
 
 class PodValueSource(serializers.Serializer[Any]):
     pointer = serializers.CharField(help_text="JSON Pointer into `pod`.")
-    source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # DRF takes it out of the class
+    source = serializers.CharField(  # type: ignore[assignment]  # DRF takes it out of the class
+        help_text="task, pod_template, k8s_plugin, gpu_node_labels or flyte."
+    )
     name = serializers.CharField(allow_blank=True, help_text="Of the PodTemplate, with its namespace.")
     setting = serializers.CharField(allow_blank=True, help_text="JSON Pointer into the resource type.")
     scope = ScopeRead(allow_null=True, help_text="Whose override sets it; null if no override does.")
 
 
 class PodPreviewRead(serializers.Serializer[Any]):
-    pod = serializers.DictField(allow_null=True, help_text="Null if Flyte would fail the task.")
+    pod = AnyJSONField(help_text="Null if Flyte would fail the task.")
     text = serializers.CharField(allow_blank=True, help_text="The pod as YAML.")
     failure = serializers.CharField(allow_blank=True, help_text="Why there is no pod.")
     pod_template = serializers.CharField(allow_blank=True, help_text="PodTemplate that applies.")

@@ -4,7 +4,7 @@ The guide prints something else in four places. The code decides, which tests/ni
 
 * Examples 2 and 3 print a container `default`: PodTemplates add no containers.
 * Example 1 prints `foo: overridden-value`, and example 3 `value-plugin` for `label_1` and `annotation_1`:
-  default labels and annotations lie below those of PodTemplates and tasks, whose values apply.
+  default labels and annotations rank below those of PodTemplates and tasks, whose values apply.
 * Example 3 leaves out `label_3` of the PodTemplate.
 """
 
