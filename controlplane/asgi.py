@@ -23,6 +23,7 @@ from controlplane.endpoints.access.login_gate import LoginGate
 from controlplane.endpoints.access.password_queue import PasswordQueue, is_password_request
 from controlplane.endpoints.events import streams as events
 from controlplane.extras import is_installed
+from controlplane.members.presence import Presence
 from controlplane.pools.long_poll import is_lease_path
 from controlplane.serving.worker_signals import send_pulses
 from controlplane.web.django_bridge import Application, Bridge, Receive, Scope, Send
@@ -121,6 +122,9 @@ class Router:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         pulses = asyncio.create_task(send_pulses())
+        # After the fork: each worker is a member.
+        presence = Presence("web")
+        presence.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self.stop()
@@ -134,7 +138,11 @@ class Router:
             self.flyte.write_metrics()
         await self.effective.close()
         await self.health.close()
-        await asyncio.gather(self._passwords.close(_DRAIN_SECONDS), self.bridge.close(_DRAIN_SECONDS))
+        await asyncio.gather(
+            self._passwords.close(_DRAIN_SECONDS),
+            self.bridge.close(_DRAIN_SECONDS),
+            asyncio.to_thread(presence.stop),
+        )
         pulses.cancel()
         await send({"type": "lifespan.shutdown.complete"})
 

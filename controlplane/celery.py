@@ -1,5 +1,6 @@
 """The Celery application. Tasks in `<app>/tasks.py` take ids and call one function."""
 
+import atexit
 import os
 from typing import Any
 
@@ -57,3 +58,33 @@ def _begin_beat(**_: Any) -> None:
     from controlplane.observability.traces import tasks
 
     tasks.begin("beat")
+
+
+_PRESENCES: list[Any] = []
+
+
+@signals.worker_ready.connect(weak=False)
+def _worker_is_present(sender: Any = None, **_: Any) -> None:
+    _be_present("worker", str(sender.hostname))
+
+
+@signals.beat_init.connect(weak=False)
+def _beat_is_present(**_: Any) -> None:
+    _be_present("beat")
+    # Beat has no signal for its end, and no children that would inherit this.
+    atexit.register(_leave)
+
+
+@signals.worker_shutdown.connect(weak=False)
+def _leave(**_: Any) -> None:
+    while _PRESENCES:
+        _PRESENCES.pop().stop()
+
+
+def _be_present(process: str, instance: str = "") -> None:
+    # Django is set up only now.
+    from controlplane.members.presence import Presence
+
+    presence = Presence(process, instance)
+    presence.start()
+    _PRESENCES.append(presence)

@@ -10,7 +10,7 @@ from controlplane.endpoints.access.oauth.urls import protocol as oauth
 from controlplane.endpoints.access.scim.entry import scim
 from controlplane.endpoints.access.urls import urlpatterns as access
 from controlplane.endpoints.events import views as events
-from controlplane.endpoints.meta import Meta
+from controlplane.endpoints.installation.urls import urlpatterns as installation
 from controlplane.endpoints.notifications.slack_actions import slack_actions
 from controlplane.endpoints.notifications.urls import urlpatterns as notifications
 from controlplane.endpoints.observability import Metrics
@@ -42,7 +42,7 @@ api: Routes = [
     path("events", events.EventCollection.as_view()),
     path("event-types", events.EventTypeCollection.as_view()),
     path("event-types/<str:name>/schema", events.EventTypeSchema.as_view()),
-    path("meta", Meta.as_view()),
+    *installation,
     path("openapi.yaml", openapi.document, name="openapi"),
     path("docs", openapi.Docs.as_view(), name="docs"),
     path("redoc", openapi.Redoc.as_view(), name="redoc"),

@@ -18,6 +18,10 @@ class OverridesConfig(AppConfig):
         from overrides.namespace_quotas import read_namespace_quotas
 
         read_namespace_quotas_with(read_namespace_quotas)
+        from controlplane.installation.facts import show_sources
+        from overrides.file_source.followed_folder import followed_folder
+
+        show_sources(followed_folder)
 
         if is_installed("flyte"):
             post_migrate.connect(_make_flyte_sinks, sender=self)

@@ -8,6 +8,7 @@ class RegistryConfig(AppConfig):
         from controlplane.access.issue_tokens import on_revocation
         from controlplane.access.teams.teams import keep_teams_with
         from controlplane.events.visibility import hide_teams_by
+        from controlplane.installation.facts import show_guards, show_sources
         from controlplane.messaging.metrics import OutboxCollector
         from controlplane.observability.metrics import collect_at_scrape
         from registry import checks  # noqa: F401  (checks register themselves)
@@ -16,6 +17,7 @@ class RegistryConfig(AppConfig):
         from registry.agent_configs.owners import find_owned
         from registry.agent_configs.publishing.hidden_teams import hidden_names
         from registry.agent_configs.reachability.metrics import EndpointCollector
+        from registry.agent_configs.sources.followed_sources import followed_sources
         from registry.agents import event_types as agent_event_types  # noqa: F401
         from registry.agents import quotas as agent_quotas  # noqa: F401  (they register themselves)
         from registry.dispatch import event_types as dispatch_event_types  # noqa: F401  (registers event types)
@@ -24,6 +26,7 @@ class RegistryConfig(AppConfig):
         from registry.dispatch.metrics import DispatchCollector
         from registry.dispatch.nats_logins import event_types as nats_login_event_types  # noqa: F401  (the same)
         from registry.environments import event_types as environment_event_types  # noqa: F401
+        from registry.environments.engaged_guards import engaged_guards
         from registry.jobs import event_types as job_event_types  # noqa: F401
         from registry.joining import event_types as joining_event_types  # noqa: F401
         from registry.joining import quotas as joining_quotas  # noqa: F401
@@ -37,6 +40,8 @@ class RegistryConfig(AppConfig):
         hide_teams_by(hidden_names)
         keep_teams_with(find_owned)
         keep_teams_with(resources_of)
+        show_guards(engaged_guards)
+        show_sources(followed_sources)
         collect_at_scrape(AgentCounts())
         collect_at_scrape(FleetMetrics())
         collect_at_scrape(ProviderCounts())

@@ -34,6 +34,7 @@ _BY_SCOPE = {
     "resources": frozenset({Action.RESOURCE_READ, Action.RESOURCE_WRITE, Action.PROJECT_READ}),
     "pools": frozenset({Action.POOL_READ, Action.POOL_USE, Action.PROJECT_READ}),
     "scim": frozenset(),
+    "notify": frozenset({Action.ALERT_REPORT}),
     "agents": frozenset(
         {
             Action.AGENT_READ,

@@ -17,6 +17,8 @@ class Role(StrEnum):
     ADMISSION = "admission"
     # For the pods of jobs, which read the input of their run.
     EXECUTOR = "executor"
+    # For Alertmanager, which reports alerts.
+    NOTIFIER = "notifier"
 
 
 class Action(StrEnum):
@@ -79,6 +81,11 @@ class Action(StrEnum):
     ACCESS_READ = "access.read"
     ACCESS_WRITE = "access.write"
     METRICS_READ = "metrics.read"
+    # Report alerts as Alertmanager does; report finished backups.
+    ALERT_REPORT = "alert.report"
+    BACKUP_REPORT = "backup.report"
+    # Read what a support bundle has: values of settings, sizes of tables, troubles of all teams.
+    SUPPORT_READ = "support.read"
 
 
 _READS = frozenset(
@@ -147,6 +154,8 @@ ALLOWED: dict[Role, frozenset[Action]] = {
             Action.NOTIFICATION_READ,
             Action.NOTIFICATION_WRITE,
             Action.NOTIFICATION_SEND,
+            Action.ALERT_REPORT,
+            Action.BACKUP_REPORT,
         }
     ),
     Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.EVENT_READ, Action.ACCESS_READ}),
@@ -154,6 +163,7 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT}),
     # Bind it to a project.
     Role.EXECUTOR: frozenset({Action.JOB_RUN, Action.RUN_INPUT_READ}),
+    Role.NOTIFIER: frozenset({Action.ALERT_REPORT}),
 }
 
 # Actions that a role has only if it is limited to a team: an editor publishes for its own team alone, and
@@ -186,6 +196,9 @@ INSTALLATION_WIDE = frozenset(
         Action.NOTIFICATION_WRITE,
         Action.NOTIFICATION_SEND,
         Action.METRICS_READ,
+        Action.ALERT_REPORT,
+        Action.BACKUP_REPORT,
+        Action.SUPPORT_READ,
     }
 )
 
@@ -217,6 +230,7 @@ TEAM_OWNED = frozenset(
         Action.NOTIFICATION_READ,
         Action.NOTIFICATION_WRITE,
         Action.NOTIFICATION_SEND,
+        Action.ALERT_REPORT,
         Action.AUDIT_READ,
         Action.ACCESS_READ,
         Action.ACCESS_WRITE,

@@ -13,7 +13,7 @@ from pathlib import Path
 from shlex import quote
 from urllib.parse import urlsplit
 
-from controlplane.database.roles import MIGRATOR, ROLES
+from controlplane.database.roles import MIGRATOR, ROLES, WORKER
 from controlplane.extras import is_installed
 from controlplane.local import external_services, programs
 from controlplane.local.data_folder import (
@@ -40,6 +40,8 @@ from controlplane.local.services import (
     worker_answers,
 )
 from controlplane.local.supervisor import Probe, Supervisor
+from controlplane.members.presence import present
+from controlplane.members.statements import cursor_at
 
 # A recently closed connection can occupy a port without a listener.
 _RELEASE_SECONDS = 5.0
@@ -126,6 +128,7 @@ class _Launch:
             ports = reserve_ports(undo)
             self._start_processes(environment, databases, ports, volatile=volatile)
             write_targets(self.folder, ports, undo)
+            undo.enter_context(present("supervisor", connect=cursor_at(databases[WORKER])))
             seconds = time.monotonic() - self.started_at
             self.say(banner(self.folder, self.options, urls["NATS_URL"], seconds))
             self.supervisor.watch()

@@ -33,6 +33,12 @@ BUILT_IN = (
     RuleSpec("Sinks disabled", {"types": ["sink.disabled"]}),
     RuleSpec("Secrets expiring", {"types": ["client_secret.expiring"]}, mode=Mode.DIGEST),
     RuleSpec(
+        "Alertmanager",
+        {"types": ["alertmanager.firing"]},
+        subject="{{ data.name }}: {{ data.annotations.summary }}",
+        body="{{ data.annotations.description }}",
+    ),
+    RuleSpec(
         "Flyte executions failed",
         {"types": [FLYTE_WORKFLOW], "phases": ["FAILED", "TIMED_OUT"]},
         mode=Mode.DIGEST,

@@ -23,6 +23,7 @@ from controlplane.delivery.models import Sink
 from controlplane.events import log
 from controlplane.messaging.failpoints import reach
 from controlplane.notifications.alert_states import LASTS, AlertState
+from controlplane.notifications.alertmanager import forget_old_alerts
 from controlplane.notifications.built_in_rules import create_built_in_rules
 from controlplane.notifications.event_types import MESSAGE
 from controlplane.notifications.messages import delivery_key
@@ -115,6 +116,7 @@ def clean(now: datetime) -> None:
         state=AlertState.RESOLVED.value, resolved_at=now
     )
     Alert.objects.filter(resolved_at__lt=now - _KEPT).delete()
+    forget_old_alerts(now)
 
 
 def _cursor() -> NotificationCursor:

@@ -150,6 +150,27 @@ class Alert(models.Model):
         return f"{self.title}: {self.state}"
 
 
+class AlertmanagerAlert(models.Model):
+    """What a team's Alertmanager last said of an alert. is_firing: NULL before its first report is read."""
+
+    id = models.BigAutoField(primary_key=True)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    fingerprint = models.CharField(max_length=64)
+    is_firing = models.BooleanField(null=True)
+    starts_at = models.CharField(max_length=64, db_default="")
+    heard_at = models.DateTimeField(db_default=Now(), db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "fingerprint"], name="alertmanager_alert_is_unique", nulls_distinct=False
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.fingerprint
+
+
 class NotificationCursor(models.Model):
     """A single row: the number of the last event that the engine looked at."""
 

@@ -15,6 +15,7 @@ from controlplane.settings.delivery import *
 from controlplane.settings.dispatch import *
 from controlplane.settings.flyte import *
 from controlplane.settings.flyte_auth import *
+from controlplane.settings.installation import *
 from controlplane.settings.issuers import *
 from controlplane.settings.liveness import *
 from controlplane.settings.login import *
@@ -51,6 +52,8 @@ APPS_WITH_TABLES = [
     "controlplane.pools",
     "controlplane.retention",
     "controlplane.notifications",
+    "controlplane.members",
+    "controlplane.installation",
     "overrides",
     "registry",
 ]

@@ -21,11 +21,18 @@ _FALSE = {"0", "false", "no", "off", ""}
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as docs/settings.md shows it. `default` is None if the setting is required."""
+    """A setting as docs/settings.md shows it. `default` is None if the setting is required.
+
+    is_shown: its value is no secret, and may be shown to administrators and in support bundles. value: as
+    written, of a setting that is shown and set.
+    """
 
     name: str
     default: str | None
     meaning: str
+    is_shown: bool = False
+    is_set: bool = False
+    value: str | None = None
 
 
 DECLARED: dict[str, Setting] = {}
@@ -33,9 +40,9 @@ DECLARED: dict[str, Setting] = {}
 FROM_FLYTE: dict[str, str] = {}
 
 
-def text(name: str, *, default: str | None, meaning: str) -> str:
+def text(name: str, *, default: str | None, meaning: str, is_shown: bool = False) -> str:
     """Read a string. A default of None makes the setting required."""
-    return _read(name, str, default, meaning)
+    return _read(name, str, default, meaning, is_shown=is_shown)
 
 
 def integer(
@@ -49,16 +56,18 @@ def integer(
             raise ValueError(f"must be at most {maximum}")
         return number
 
-    return _read(name, parse, None if default is None else str(default), meaning)
+    return _read(name, parse, None if default is None else str(default), meaning, is_shown=True)
 
 
-def parsed(name: str, parse: Callable[[str], T], *, default: str | None, meaning: str) -> T:
+def parsed(
+    name: str, parse: Callable[[str], T], *, default: str | None, meaning: str, is_shown: bool = False
+) -> T:
     """Read a value of any other type. `parse` raises ValueError for an invalid value."""
-    return _read(name, parse, default, meaning)
+    return _read(name, parse, default, meaning, is_shown=is_shown)
 
 
 def boolean(name: str, *, default: bool, meaning: str) -> bool:
-    return _read(name, _boolean, "true" if default else "false", meaning)
+    return _read(name, _boolean, "true" if default else "false", meaning, is_shown=True)
 
 
 def names(name: str, *, default: str | None, meaning: str) -> list[str]:
@@ -71,9 +80,13 @@ def names(name: str, *, default: str | None, meaning: str) -> list[str]:
     )
 
 
-def _read(name: str, parse: Callable[[str], T], default: str | None, meaning: str) -> T:
-    DECLARED[name] = Setting(name, default, meaning)
+def _read(
+    name: str, parse: Callable[[str], T], default: str | None, meaning: str, *, is_shown: bool = False
+) -> T:
     raw = _raw(name)
+    # Numbers and switches are no secrets. Whatever is a text is one unless its declaration says otherwise.
+    value = raw if is_shown else None
+    DECLARED[name] = Setting(name, default, meaning, is_shown, is_set=raw is not None, value=value)
     is_from_flyte = raw is None and name in FROM_FLYTE
     if raw is None:
         raw = FROM_FLYTE.get(name, default)

@@ -18,9 +18,12 @@ __all__ = [
 ]
 
 _FORMAT = env.text(
-    "LOG_FORMAT", default="json", meaning="Log format: `json` for machines, `console` for people."
+    "LOG_FORMAT",
+    default="json",
+    meaning="Log format: `json` for machines, `console` for people.",
+    is_shown=True,
 )
-_LEVEL = env.text("LOG_LEVEL", default="INFO", meaning="Minimum severity of log lines.")
+_LEVEL = env.text("LOG_LEVEL", default="INFO", meaning="Minimum severity of log lines.", is_shown=True)
 
 _SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,

@@ -79,6 +79,7 @@ SMTP_SECURITY = env.parsed(
     "SMTP_SECURITY",
     _security,
     default="starttls",
+    is_shown=True,
     meaning="`starttls` (required, never skipped), `tls` from the first byte, or `none` for trials.",
 )
 SMTP_USERNAME = env.text("SMTP_USERNAME", default="", meaning="User name at SMTP_HOST. Empty: no login.")

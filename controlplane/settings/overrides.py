@@ -21,6 +21,7 @@ OVERRIDES_SOURCE = env.parsed(
     "OVERRIDES_SOURCE",
     _source,
     default="db",
+    is_shown=True,
     meaning="`db`: overrides are changed through the API. `file`: overrides are read from the folder"
     " OVERRIDES_PATH.",
 )

@@ -1,8 +1,9 @@
 """Health: whether this process is alive (`/livez`), and can serve traffic (`/readyz`).
 
-Without Postgres, or with missing migrations, a process is not ready. Without Valkey or NATS, or with streams
-that differ from those that are needed, it is degraded and still ready: nothing acknowledged depends on them
-(reliability.md F5, F14). It also is while Postgres accepts no changes: reads go on.
+Without Postgres, with missing migrations, or too old for the schema, a process is not ready. Without Valkey
+or NATS, or with streams that differ from those that are needed, it is degraded and still ready: nothing
+acknowledged depends on them (reliability.md F5, F14). It also is while Postgres accepts no changes:
+reads go on.
 
 Under ASGI `health_answers` answers in the event loop; the middleware here is for WSGI servers and tests.
 """
@@ -19,6 +20,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, QueryDict
 
+from controlplane.members.presence import is_this_too_old
 from controlplane.messaging.nats import server_answers
 from controlplane.messaging.streams import have_no_differences
 
@@ -47,13 +49,14 @@ class HealthMiddleware:
 class Check:
     """needed: without it the process is not ready. probe: raises, or returns False, on failure.
 
-    thread: checks with the same thread run one after the other under ASGI.
+    thread: checks with the same thread run one after the other under ASGI. failure: its word for a failure.
     """
 
     name: str
     needed: bool
     probe: Callable[[], bool]
     thread: str
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +89,20 @@ def readiness(question: Question, results: Mapping[Check, bool]) -> Answer:
     ready = all(passed for check, passed in results.items() if check.needed)
     status = 200 if ready else 503
     if not question.verbose:
-        return Answer(status, _TEXT, b"ok\n" if ready else b"not ready\n")
-    statuses = {
-        check.name: "ok" if passed else "failed" if check.needed else "degraded"
-        for check, passed in results.items()
-    }
+        return Answer(status, _TEXT, b"ok\n" if ready else _not_ready(results))
+    statuses = {check.name: _word(check, passed) for check, passed in results.items()}
     return Answer(status, _JSON, json.dumps({"ready": ready, "checks": statuses}).encode())
+
+
+def _not_ready(results: Mapping[Check, bool]) -> bytes:
+    words = [check.failure for check, passed in results.items() if not passed and check.failure]
+    return f"not ready: {', '.join(words)}\n".encode() if words else b"not ready\n"
+
+
+def _word(check: Check, passed: bool) -> str:
+    if passed:
+        return "ok"
+    return check.failure or ("failed" if check.needed else "degraded")
 
 
 def passes(check: Check) -> bool:
@@ -152,6 +163,11 @@ SELECT log.relname FROM pg_class AS log
 """
 
 
+def _version() -> bool:
+    """Return what the database has last said, so that its absence is no question of versions."""
+    return not is_this_too_old()
+
+
 def _valkey() -> bool:
     cache.set("readyz", 1, timeout=10)
     return bool(cache.get("readyz") == 1)
@@ -171,4 +187,5 @@ CHECKS = (
     # What the relays have seen: StreamRecord says what differs.
     Check("streams", False, have_no_differences, "postgres"),
     Check("partitions", False, _next_month_has_partitions, "postgres"),
+    Check("version", True, _version, "memory", failure="too_old"),
 )

@@ -179,7 +179,7 @@ def test_alertmanagers_alerts_are_matched_by_their_labels_and_resolved(api, chan
     when = {"types": ["alertmanager.firing"], "labels": {"severity": "critical"}}
     make_rule(api, channel, when=when, subject="{{ data.name }}: {{ data.annotations.summary }}")
 
-    def send(status: str) -> None:
+    def send(status: str) -> dict[str, int]:
         alerts = [
             {
                 "status": status,
@@ -191,14 +191,15 @@ def test_alertmanagers_alerts_are_matched_by_their_labels_and_resolved(api, chan
             for name, severity in (("DiskFull", "critical"), ("Noise", "info"))
         ]
         body = {"version": "4", "groupKey": "{}", "receiver": "cp", "status": status, "alerts": alerts}
-        assert api.post("notifications:alertmanager", body).json() == {"accepted": 2}
+        answer = api.post("alertmanager", body).json()
         engine.step()
+        return answer
 
-    send("firing")
-    send("firing")
+    assert send("firing") == {"accepted": 2, "news": 2}
+    assert send("firing") == {"accepted": 2, "news": 0}
     alert = Alert.objects.get()
-    assert (alert.title, alert.state, alert.count) == ("DiskFull: full", "firing", 2)
-    send("resolved")
+    assert (alert.title, alert.state, alert.count) == ("DiskFull: full", "firing", 1)
+    assert send("resolved") == {"accepted": 2, "news": 2}
     alert.refresh_from_db()
     assert alert.state == "resolved"
 

@@ -16,6 +16,7 @@ MEANINGS = {
     "overrides": "Read and change overrides",
     "agents": "Read and manage agents",
     "resources": "Request, read and delete resources",
+    "notify": "Report alerts",
     "offline": "Stay logged in without asking you again",
     "offline_access": "Stay logged in without asking you again",
     "openid": "Your user id",

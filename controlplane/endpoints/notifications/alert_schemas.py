@@ -68,27 +68,6 @@ class NoteRead(serializers.Serializer[Any]):
     key = serializers.CharField(help_text="Of later messages that continue or end this one.")
 
 
-class AlertmanagerAlert(serializers.Serializer[Any]):
-    status = serializers.ChoiceField(NOTE_STATES)
-    labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
-    annotations = serializers.DictField(
-        child=serializers.CharField(allow_blank=True), required=False, default=dict
-    )
-    startsAt = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
-    endsAt = serializers.CharField(required=False, default="", allow_blank=True, max_length=64)
-    generatorURL = serializers.CharField(required=False, default="", allow_blank=True, max_length=2000)
-    fingerprint = serializers.CharField(max_length=64)
-
-
-class AlertmanagerWebhook(serializers.Serializer[Any]):
-    # As Alertmanager sends it (version 4). Other fields are ignored, since later versions may add some.
-    alerts = AlertmanagerAlert(many=True)
-
-
-class AlertmanagerAccepted(serializers.Serializer[Any]):
-    accepted = serializers.IntegerField(help_text="How many alerts became events.")
-
-
 def note_of(body: dict[str, Any]) -> Note:
     """Return what a body of NoteWrite says."""
     return Note(body["subject"], body["text"], body["severity"], body["key"], body["state"] == "resolved")

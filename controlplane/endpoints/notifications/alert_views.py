@@ -1,4 +1,4 @@
-"""HTTP endpoints for alerts, for messages that others send, and for Alertmanager."""
+"""HTTP endpoints for alerts, and for messages that others send."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.access.teams.owning_team import choose_team
 from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
@@ -18,7 +17,6 @@ from controlplane.endpoints.notifications import examples
 from controlplane.identity.roles import Action
 from controlplane.notifications import alerts, sending
 from controlplane.notifications.channel_changes import get_channel
-from controlplane.notifications.sending import ReportedAlert
 
 _TAGS = ["notifications"]
 
@@ -106,39 +104,3 @@ class Notes(Endpoint):
         channel = get_channel(caller_of(request), body["channel"], Action.NOTIFICATION_SEND)
         key = sending.send_note(channel, schemas.note_of(body), actor=actor_of(request))
         return Response({"key": key}, status=202)
-
-
-class Alertmanager(Endpoint):
-    actions = {"POST": Action.NOTIFICATION_SEND}
-
-    @extend_schema(
-        operation_id="notifications_alertmanager",
-        summary="Receive alerts of Alertmanager",
-        description="A receiver for Alertmanager's `webhook_configs`. Each alert becomes an event,"
-        " `alertmanager.firing` or `alertmanager.resolved`, which rules match by its labels.",
-        tags=_TAGS,
-        parameters=[MutationQuery],
-        request=schemas.AlertmanagerWebhook,
-        responses={202: schemas.AlertmanagerAccepted},
-        examples=[examples.ALERTMANAGER, examples.ALERTMANAGER_ACCEPTED],
-    )
-    @mutation
-    def post(self, request: Request) -> Response:
-        MutationQuery.parse(request)
-        parsed = schemas.AlertmanagerWebhook(data=request.data)
-        parsed.is_valid(raise_exception=True)
-        team = choose_team(caller_of(request).owners_for(Action.NOTIFICATION_SEND), None)
-        reported = [
-            ReportedAlert(
-                alert["fingerprint"],
-                alert["status"] == "firing",
-                alert["labels"],
-                alert["annotations"],
-                alert["startsAt"],
-                alert["endsAt"],
-                alert["generatorURL"],
-            )
-            for alert in parsed.validated_data["alerts"]
-        ]
-        sending.report_alerts(reported, team_id=team.id if team else None, actor=actor_of(request))
-        return Response({"accepted": len(reported)}, status=202)

@@ -133,6 +133,7 @@ NOTE = _accepted("Queued", {"key": "019a9f5e-7c00-7000-8000-000000000084"})
 ALERTMANAGER = _request(
     "An alert",
     {
+        "version": "4",
         "alerts": [
             {
                 "status": "firing",
@@ -143,7 +144,7 @@ ALERTMANAGER = _request(
                 "generatorURL": "https://prometheus.example.com/graph",
                 "fingerprint": "0123456789abcdef",
             }
-        ]
+        ],
     },
 )
-ALERTMANAGER_ACCEPTED = _accepted("Accepted", {"accepted": 1})
+ALERTMANAGER_ACCEPTED = _accepted("Accepted", {"accepted": 1, "news": 1})

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.endpoints.notifications import alert_views, channel_views, rule_views
+from controlplane.endpoints.notifications import alert_views, alertmanager, channel_views, rule_views
 
 urlpatterns = [
     path("notification-rules", rule_views.RuleCollection.as_view()),
@@ -19,5 +19,5 @@ urlpatterns = [
     path("alerts/<uuid:alert_id>", alert_views.AlertItem.as_view()),
     path("alerts/<uuid:alert_id>:acknowledge", alert_views.AlertAcknowledgement.as_view()),
     path("notifications:send", alert_views.Notes.as_view()),
-    path("notifications:alertmanager", alert_views.Alertmanager.as_view()),
+    path("alertmanager", alertmanager.Alertmanager.as_view()),
 ]

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from controlplane.extras import is_installed, missing
 from controlplane.observability.process_pages import serve_metrics
 from controlplane.observability.traces.process import traced_process
+from controlplane.members.presence import present
 
 if TYPE_CHECKING:
     from overrides.flyte.grpc_server import ListenOptions
@@ -68,7 +69,8 @@ class Command(BaseCommand):
             loop.add_signal_handler(number, stop.set)
         self.stdout.write(f"Flyte gRPC on {settings.FLYTE_GRPC_ADDRESS}:{port}")
         self.stdout.flush()
-        await stop.wait()
+        with present("flyte-grpc"):
+            await stop.wait()
 
 
 def _check_encrypted() -> None:

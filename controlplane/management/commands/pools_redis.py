@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from controlplane.observability.process_pages import serve_metrics
+from controlplane.members.presence import present
 from controlplane.pools.redis_door.commands import DoorOptions
 from controlplane.pools.redis_door.server import Address, RedisDoor
 
@@ -37,5 +38,6 @@ class Command(BaseCommand):
         port = await door.start()
         self.stdout.write(f"Pools for Redis clients on {settings.POOLS_REDIS_ADDRESS}:{port}")
         self.stdout.flush()
-        await stop.wait()
-        await door.stop()
+        with present("pools-redis"):
+            await stop.wait()
+            await door.stop()

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from controlplane.management.relay_loops import LOOPS, Processes
 from controlplane.observability.process_pages import serve_metrics, serve_pages
 from controlplane.observability.traces.process import traced_process
+from controlplane.members.presence import present
 
 
 class Command(BaseCommand):
@@ -35,7 +36,7 @@ class Command(BaseCommand):
         probes = serve_pages(settings.RELAY_PORT) if settings.RELAY_PORT else None
         self.stdout.write(f"Relay runs: {', '.join(only or LOOPS)}")
         self.stdout.flush()
-        with traced_process("relay"):
+        with traced_process("relay"), present("relay"):
             ended_well = processes.run()
         if probes:
             probes.shutdown()

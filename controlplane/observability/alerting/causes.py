@@ -202,4 +202,26 @@ CAUSES = (
         "People may not hear of problems.",
         "15m",
     ),
+    Alert(
+        "CpVersionSkew",
+        Threshold("cp_version_skew_seconds", 3600),
+        Severity.TICKET,
+        "Several versions of Controlplane have run beside each other for {{ $value | humanizeDuration }}.",
+        "An upgrade stopped half-way, or a process was left out.",
+    ),
+    Alert(
+        "CpMemberTooOld",
+        Threshold("cp_members_too_old", 0),
+        Severity.PAGE,
+        "Processes are older than the schema supports: {{ $value }}.",
+        "They may fail or write what the schema no longer has. Web servers among them are not ready.",
+        "2m",
+    ),
+    Alert(
+        "CpBackupOld",
+        Threshold("cp_backup_overdue_seconds", 0),
+        Severity.TICKET,
+        "The next backup is overdue for {{ $value | humanizeDuration }}.",
+        "The job that makes backups failed, or no longer reports them.",
+    ),
 )

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from controlplane import __version__
 from controlplane.observability.process_pages import serve_metrics
+from controlplane.members.presence import present
 from registry.plugin_releases.installer import Installer
 
 _PAUSE_SECONDS = 1.0
@@ -31,7 +32,8 @@ class Command(BaseCommand):
         serve_metrics("plugin-installer")
         self.stdout.write(f"Node {node} installs plugins in {settings.PLUGIN_ROOT}")
         self.stdout.flush()
-        installer.run(_PAUSE_SECONDS)
+        with present("plugin-installer", node):
+            installer.run(_PAUSE_SECONDS)
         if installer.resolver.is_fetching:
             # Python would wait for the threads, so as long as a provider hangs.
             self.stdout.flush()

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.extras import is_installed, missing
 from controlplane.identity.actors import system
+from controlplane.members.presence import present
 from registry.agent_configs.source_models import AgentConfigCluster
 from registry.agent_configs.sources.cluster.backoff import WatchTiming
 from registry.agent_configs.sources.cluster.client import KubernetesCluster
@@ -47,7 +48,8 @@ class Command(BaseCommand):
         self.stdout.write(f"{watcher.name} watches {', '.join(settings.AGENT_CONFIGS_KUBERNETES_NAMESPACES)}")
         self.stdout.flush()
         watcher.start()
-        watcher.run()
+        with present("config-watcher", watcher.name):
+            watcher.run()
         if probes:
             probes.shutdown()
             probes.server_close()

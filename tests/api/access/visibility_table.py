@@ -321,7 +321,8 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "alerts_get": (named("alerts/{alert}", TEAM_B, shows=True),),
     "alerts_acknowledge": (named("alerts/{alert}:acknowledge", TEAM_B, shows=True),),
     "notifications_send": (named("notifications:send", TEAM_B, {"channel": "{channel}", "subject": "s"}),),
-    "notifications_alertmanager": (Ask("notifications:alertmanager", {"alerts": []}),),
+    "alertmanager_report": (Ask("alertmanager", {"alerts": []}),),
+    "backups_report": (Ask("backups", {}),),
     # Dead letters, of the platform's agents
     "dead_letters_list": (lists("dead-letters", FLEET),),
     "dead_letters_get": (named("dead-letters/{letter}", FLEET, shows=True),),

@@ -1,0 +1,10 @@
+"""Routes of the state of the installation below /api/v1/."""
+
+from django.urls import path
+
+from controlplane.endpoints.installation import backups, meta
+
+urlpatterns = [
+    path("meta", meta.Meta.as_view()),
+    path("backups", backups.BackupCollection.as_view()),
+]

@@ -1,0 +1,1 @@
+"""The installation as a whole: its processes, checks, backlog, sources and backups."""
