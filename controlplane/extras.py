@@ -15,6 +15,9 @@ _PACKAGES = {
 }
 
 
+EXTRAS = tuple(_PACKAGES)
+
+
 def is_installed(extra: str) -> bool:
     return all(_is_there(package) for package in _PACKAGES[extra])
 

@@ -13,9 +13,9 @@ from controlplane.settings.cors import *
 from controlplane.settings.database import *
 from controlplane.settings.delivery import *
 from controlplane.settings.dispatch import *
+from controlplane.settings.environment import DECLARED as DECLARED_SETTINGS  # noqa: F401  (a setting)
 from controlplane.settings.flyte import *
 from controlplane.settings.flyte_auth import *
-from controlplane.settings.installation import *
 from controlplane.settings.issuers import *
 from controlplane.settings.liveness import *
 from controlplane.settings.login import *

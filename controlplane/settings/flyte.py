@@ -130,7 +130,12 @@ FLYTE_CLOUD_EVENTS_FILE = env.text(
 )
 # Events hold inputs and outputs of tasks, so that they can be larger than other requests.
 FLYTE_EVENT_BYTES = 10 * 1024 * 1024
-BUILD_COMMIT = env.text("BUILD_COMMIT", default="", meaning="Commit that `GET /api/v1/version` returns.")
+BUILD_COMMIT = env.text(
+    "BUILD_COMMIT",
+    default="",
+    meaning="Commit that `GET /api/v1/version` and `GET /api/v1/meta` return.",
+    is_shown=True,
+)
 BUILD_TIME = env.text("BUILD_TIME", default="", meaning="Build time that `GET /api/v1/version` returns.")
 
 if bool(FLYTE_GRPC_TLS_CERT) != bool(FLYTE_GRPC_TLS_KEY):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 _SKEW_SECONDS = 30
 _FORBIDDEN = 403
+_MOST_NAMED = 10
+# How a process differs. Only the last two are wrong; the others are as during an upgrade.
+_SKEWS = {
+    "skewed": "another version runs beside it",
+    "newer_schema": "the schema is newer",
+    "schema_missing": "its migrations were not applied",
+    "too_old": "too old for the schema; update it",
+}
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -37,13 +45,25 @@ class Finding:
         return {"check": self.check, "good": self.good, "detail": self.detail}
 
 
-def doctor(output: options.Output = Format.TABLE) -> None:
+Bundle = Annotated[
+    str,
+    typer.Option("--bundle", metavar="FILE", help="Also write a support bundle (tar.gz), without secrets."),
+]
+
+
+def doctor(output: options.Output = Format.TABLE, bundle: Bundle = "") -> None:
     """Check configuration, address, clock, versions and permissions. Exits with 1 if a check fails.
 
     \b
     cpctl doctor
+    cpctl doctor --bundle support.tar.gz
     """
     findings = list(_findings())
+    if bundle:
+        from cpctl.commands.support_bundle import write_bundle
+
+        write_bundle(Path(bundle), [finding.as_json() for finding in findings])
+        SESSION.tell(f"Wrote {bundle}. Look into it before you send it.")
     if output.is_whole:
         say(*document({"items": [finding.as_json() for finding in findings]}, output))
     else:
@@ -99,6 +119,28 @@ def installation(meta: Any) -> Iterator[Finding]:
         yield Finding("installation", False, detail)
     if not failed:
         yield Finding("installation", True, f"{counted(len(meta['checks']), 'check')} of the server")
+    # A server of the previous release sends neither.
+    if members := meta.get("members"):
+        yield versions(members)
+    if backup := meta.get("backup"):
+        yield Finding("backup", True, f"the last one ended at {backup['finished_at']}")
+
+
+def versions(members: Any) -> Finding:
+    """Compare the versions of the server's processes with each other and with the schema."""
+    counts = ", ".join(
+        f"{number} {'process' if number == 1 else 'processes'} of {version}"
+        for version, number in sorted(members["versions"].items())
+    )
+    odd = sorted(
+        f"{one['process']} {one['instance']} ({one['version']}): {_SKEWS[one['skew']]}"
+        for one in members["items"]
+        if not one["is_gone"] and one["skew"] in _SKEWS
+    )
+    is_good = members["skew"] not in ("too_old", "schema_missing")
+    return Finding(
+        "versions", is_good, "; ".join([counts or "no process has told of itself", *odd[:_MOST_NAMED]])
+    )
 
 
 def private(path: Path) -> Finding:

@@ -318,6 +318,7 @@ can-i override.write {HERE}
 NOT_REACHED = {
     "plugins_artifact": "`plugins install --mode client` and `plugins mirror` fetch it as a file",
     "meta_get": "`doctor` shows its checks, and asks for Flyte's version too, which is not described",
+    "meta_support": "`doctor --bundle` stores it",
     "event_types_schema": "`dataschema` of events names it; consumers fetch it",
     "agents_register": "agents do it",
     "agents_join": "agents do it",

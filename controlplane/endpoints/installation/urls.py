@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from controlplane.endpoints.installation import backups, meta
+from controlplane.endpoints.installation import backups, meta, support
 
 urlpatterns = [
     path("meta", meta.Meta.as_view()),
+    path("meta/support", support.SupportFacts.as_view()),
     path("backups", backups.BackupCollection.as_view()),
 ]

@@ -385,6 +385,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "override_revisions_list": (lists("overrides/revisions?limit=200", SCOPE_A, SCOPE_B),),
     "override_revisions_get": (named("overrides/revisions/{revision}", SCOPE_B, shows=True),),
     "meta_get": (lists("meta"),),
+    "meta_support": (lists("meta/support"),),
     "overrides_source": (lists("overrides/source"),),
     "overrides_source_confirm": (Ask("overrides/source:confirm", {"digest": "0"}),),
     "overrides_apply": (
