@@ -7,9 +7,11 @@ import shlex
 import signal
 import stat
 import sys
+import tarfile
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import yaml
@@ -428,6 +430,57 @@ def test_doctor_finds_nothing_and_finds_something(cpctl):
 
     viewer = CpctlInProcess(cpctl.folder, cpctl.server, token_for("viewer", scope=Scope(project="shop")))
     assert "ok   installation: not shown to you" in viewer("doctor").out
+
+
+def test_a_support_bundle_has_what_helps_and_no_secret(cpctl, system):
+    """Secrets are planted in every place: settings, contexts, variables, credentials, and texts of people."""
+    sink = {"name": "n", "kind": "slack", "config": {"conversation": "#x"}}
+    sink["credentials"] = {"bot_token": "xoxb-planted-1", "signing_secret": "planted-2"}
+    (cpctl.folder / "channel.json").write_text(json.dumps(sink))
+    assert cpctl("notify", "create-channel", "-f", "channel.json", "--yes").code == 0
+    guest = {"current": "work", "contexts": {"work": {"server": cpctl.server, "token": cpctl.token}}}
+    guest["contexts"]["work"]["login"] = {
+        "client_id": "c",
+        "token_endpoint": "https://ada:planted-3@idp.example.com/token",
+        "refresh_token": "planted-4",
+        "expires_at": 4e9,
+    }
+    config = cpctl.folder / "planted.json"
+    config.write_text(json.dumps(guest))
+    config.chmod(0o600)
+    ran = cpctl(
+        *("doctor", "--bundle", "support.tar.gz"),
+        CPCTL_CONFIG=str(config),
+        CPCTL_PLANTED_PASSWORD="planted-5",
+        CPCTL_TOKEN="",
+        CPCTL_SERVER="",
+    )
+    assert ran.code == 0, ran.out + ran.err
+
+    path = cpctl.folder / "support.tar.gz"
+    assert path.stat().st_mode & 0o077 == 0
+    with tarfile.open(path) as tar:
+        files = {Path(member.name).name: tar.extractfile(member).read().decode() for member in tar}
+    everything = "\n".join(files.values())
+    environment = system.environment
+    planted = [cpctl.token, environment["SECRET_KEY"], environment["DATABASE_URL"], environment["REDIS_URL"]]
+    for secret in (*planted, "planted-", "xoxb"):
+        assert secret not in everything, secret
+    assert json.loads(files["meta.json"])["members"]["versions"]
+    assert json.loads(files["openapi.json"])["bytes"] > 100_000
+    settings = {setting["name"]: setting for setting in json.loads(files["support.json"])["settings"]}
+    assert settings["LEASE_SECONDS"]["value"] == "3"
+    assert settings["SECRET_KEY"] == {"name": "SECRET_KEY", "is_set": True, "is_shown": False, "value": None}
+    assert "context" in json.loads(files["client.json"])
+
+    again = cpctl("doctor", "--bundle", "support.tar.gz")
+    assert again.code == 2
+    assert "exists" in again.err
+    viewer = CpctlInProcess(cpctl.folder, cpctl.server, token_for("viewer"))
+    assert viewer("doctor", "--bundle", str(cpctl.folder / "viewer.tar.gz")).code == 0
+    with tarfile.open(cpctl.folder / "viewer.tar.gz") as tar:
+        refused = next(tar.extractfile(member).read() for member in tar if "support.json" in member.name)
+    assert json.loads(refused)["code"] == "permission_denied"
 
 
 def test_completion_knows_live_names_and_is_silent_when_it_cannot(cpctl):

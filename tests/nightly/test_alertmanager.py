@@ -1,4 +1,4 @@
-"""Prometheus and Alertmanager beside a loaded system: faults raise their alerts, and the alerts come back to us.
+"""Prometheus and Alertmanager beside a loaded system: faults raise alerts, which come back to us.
 
 Needs Debian's packages prometheus and prometheus-alertmanager.
 """
@@ -18,7 +18,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -82,17 +82,14 @@ class Client:
             return json.loads(answer.read() or b"null")
 
 
-@dataclass
 class Load(threading.Thread):
     """Reads and writes until the block ends, with pauses: the machine has two cores."""
 
-    client: Client
-    stopping: threading.Event = field(default_factory=threading.Event)
-    paths: list[str] = field(default_factory=list)
-    sent: int = 0
-
-    def __post_init__(self) -> None:
+    def __init__(self, client: Client, paths: list[str]) -> None:
         super().__init__(daemon=True)
+        self.client, self.paths = client, paths
+        self.stopping = threading.Event()
+        self.sent = 0
 
     def run(self) -> None:
         number = 0
@@ -207,11 +204,8 @@ def stack(live: Any, tmp_path: Path) -> Iterator[Stack]:
             "--cluster.listen-address=", f"--web.listen-address=127.0.0.1:{manager_port}",
         )  # fmt: skip
         client("POST", "scopes/projects", {"id": "ads"})
-        channel = client(
-            "POST",
-            "notification-channels",
-            {"name": "here", "kind": "webhook", "config": {"url": messages.url}},
-        )
+        hook = {"name": "here", "kind": "webhook", "config": {"url": messages.url}}
+        channel = client("POST", "notification-channels", hook)
         rule = {
             "name": "from Alertmanager",
             "when": {"types": ["alertmanager.firing"]},
@@ -224,7 +218,7 @@ def stack(live: Any, tmp_path: Path) -> Iterator[Stack]:
         agent.start()
         running.callback(agent.stopping.set)
         effective = "overrides/effective?project=ads&domain=development"
-        load = Load(client, paths=["agents", effective, "overrides", "events", "me", effective, "pools"])
+        load = Load(client, ["agents", effective, "overrides", "events", "me", effective, "pools"])
         load.start()
         running.callback(load.stopping.set)
         url = f"http://127.0.0.1:{prometheus_port}"
