@@ -74,7 +74,8 @@ def read_support() -> Support:
 def _troubles() -> list[Trouble]:
     names = [name for name in lasting_types() if not name.startswith("alertmanager.")]
     rows = Event.objects.numbered_before(None).filter(type__in=names)[:_MOST_TROUBLES]
-    return [Trouble(*row) for row in rows.values_list("seq", "type", "at", "object_type", "object_id")]
+    columns = rows.values_list("seq", "type", "at", "object_type", "object_id")
+    return [Trouble(seq or 0, kind, at, type_, id_) for seq, kind, at, type_, id_ in columns]
 
 
 _TABLES = """

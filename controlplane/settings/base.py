@@ -13,7 +13,7 @@ from controlplane.settings.cors import *
 from controlplane.settings.database import *
 from controlplane.settings.delivery import *
 from controlplane.settings.dispatch import *
-from controlplane.settings.environment import DECLARED as DECLARED_SETTINGS  # noqa: F401  (a setting)
+from controlplane.settings.environment import DECLARED
 from controlplane.settings.flyte import *
 from controlplane.settings.flyte_auth import *
 from controlplane.settings.issuers import *
@@ -38,6 +38,8 @@ from controlplane.settings.step_up import *
 from controlplane.settings.traces import *
 from controlplane.settings.web import *
 
+# All settings of this package, with what may be shown of them.
+DECLARED_SETTINGS = DECLARED
 BASE_DIR = Path(__file__).resolve().parents[2]
 
 # One list drives INSTALLED_APPS and MIGRATION_MODULES: for an app that is only in the first, Django would
