@@ -9,6 +9,8 @@ from prometheus_client import Counter, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from controlplane.delivery.kinds import channel_kind_names
+
 DELIVERIES = Counter("cp_deliveries_total", "Attempts to deliver an event.", ["sink_kind", "result"])
 DELIVERY_SECONDS = Histogram(
     "cp_delivery_duration_seconds",
@@ -27,7 +29,7 @@ class DeliveryCollector(Collector):
             yield _family("cp_sinks", "Sinks by state.", ["state"], cursor.fetchall())
             cursor.execute(_QUEUES)
             queues = cursor.fetchall()
-            cursor.execute(_LAG)
+            cursor.execute(_LAG, [channel_kind_names()])
             (lag,) = cursor.fetchone()
         yield _family(
             "cp_deliveries_waiting",
@@ -65,9 +67,11 @@ FROM delivery_sink sink CROSS JOIN LATERAL (
 ) waiting
 WHERE sink.state = 'active' GROUP BY sink.kind
 """
+# Channels follow no events: their cursors stay where they were.
 _LAG = """
 SELECT coalesce(extract(epoch FROM statement_timestamp() - min(event.at))::float, 0)
-FROM (SELECT min(cursor_seq) AS seq FROM delivery_sink WHERE state = 'active' HAVING count(*) > 0) slowest
+FROM (SELECT min(cursor_seq) AS seq FROM delivery_sink
+       WHERE state = 'active' AND kind <> ALL (%s) HAVING count(*) > 0) slowest
 CROSS JOIN LATERAL (
     (SELECT at FROM events_event WHERE seq > slowest.seq ORDER BY seq LIMIT 1)
     UNION ALL

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from prometheus_client import CollectorRegistry
 
 from controlplane.delivery.metrics import DeliveryCollector
-from controlplane.delivery.models import Delivery, DeliveryAttempt, DeliveryState
+from controlplane.delivery.models import Delivery, DeliveryAttempt, DeliveryState, Sink
 from controlplane.delivery.purge import purge
 from tests.integration.controlplane.delivery.conftest import dispatch_all, move
 
@@ -49,3 +49,14 @@ def test_queues_are_measured(make_sink):
     assert registry.get_sample_value("cp_sinks", {"state": "active"}) == 1
     assert registry.get_sample_value("cp_deliveries_waiting", {"sink_kind": "webhook"}) == 2
     assert registry.get_sample_value("cp_deliveries_oldest_seconds", {"sink_kind": "webhook"}) > 0
+
+
+def test_a_channel_of_notifications_follows_no_events_and_is_not_late(make_sink):
+    channel = make_sink("on call")
+    Sink.objects.filter(id=channel.id).update(kind="slack")
+    make_sink(filter={"types": ["thing.*"]})
+    move("a")
+    registry = CollectorRegistry()
+    registry.register(DeliveryCollector())
+    dispatch_all()
+    assert registry.get_sample_value("cp_event_dispatch_lag_seconds") == 0
