@@ -1,4 +1,4 @@
-"""Backups: reported by whoever makes them, since Controlplane makes none itself."""
+"""Backups: reported by the jobs that make them, since Controlplane makes none itself."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Alerts as Alertmanager reports them: bounded, and which of them are news. Pure.
 
 Alertmanager repeats an alert that goes on every few hours, and any report whose answer it did not get. A
-report is news if the alert begins, begins anew, or ends.
+report is news if the alert begins, begins again, or ends.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from controlplane.notifications.templates import cut, one_line
 
 _MOST_VALUE = 1_000
 _MOST_NAME = 100
+_MOST_URL = 2_000
 # Labels, and annotations, of one alert. Without the rest it can still be read.
 _MOST_ENTRIES = 50
 _NAME = "alertname"
@@ -66,7 +67,7 @@ def data_of(alert: ReportedAlert) -> dict[str, Any]:
         "name": one_line(cut(alert.labels.get(_NAME, "alert"), _MOST_VALUE)),
         "starts_at": alert.starts_at,
         "ends_at": alert.ends_at,
-        "url": alert.url,
+        "url": cut(alert.url, _MOST_URL),
     }
 
 

@@ -110,6 +110,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "JobPodKind": "registry.api.jobs.render_views.POD_KINDS",
         "FlyteChart": "overrides.api.effective.render_views.RENDER_CHARTS",
         "CheckSeverity": "controlplane.endpoints.installation.schemas.CHECK_SEVERITIES",
+        "AlertmanagerVersion": "controlplane.endpoints.notifications.alertmanager.VERSIONS",
         "ProcessSkew": "controlplane.endpoints.installation.schemas.SKEWS",
         "JobPodProfile": "registry.api.jobs.render_views.POD_PROFILES",
         "JobPodShape": "registry.api.jobs.render_views.POD_SHAPES",

@@ -28,9 +28,11 @@ import yaml
 from django.db import transaction
 
 from controlplane.identity.roles import Role
-from controlplane.local.programs import free_port
+from controlplane.local.programs import free_port, stop_all
 from controlplane.messaging import outbox
+from controlplane.notifications.models import NotificationCursor
 from deploy.grafana.dashboards import DASHBOARDS
+from tests.conftest import System, system_environment
 from tests.nightly.test_prometheus import RULES, ask
 from tests.support.api_client import token_for
 from tests.support.beating_agent import BeatingAgent
@@ -186,8 +188,16 @@ class Stack:
         """Exactly this alert fires, reaches our inbox once, and a message is sent."""
         until(lambda: firing(self.prometheus), seconds, lambda: f"{name} does not fire", pause=0.5)
         assert firing(self.prometheus) == {f"{name}{slo}"}
-        until(lambda: set(self.raised("firing")) == {name}, 30, lambda: self.raised("firing"), pause=0.5)
+        until(lambda: set(self.raised("firing")) == {name}, 30, self.explain, pause=0.5)
         until(lambda: self.was_sent(name), 30, lambda: self.messages.received, pause=0.5)
+
+    def explain(self) -> dict[str, Any]:
+        reported = self.client("GET", "events?limit=200")["items"]
+        return {
+            "events": [(event["seq"], event["type"], event["object_id"]) for event in reported][:20],
+            "cursor": list(NotificationCursor.objects.values_list("seq", flat=True)),
+            "alerts": self.client("GET", "alerts?limit=200")["items"],
+        }
 
     def expect_end(self, name: str, seconds: float) -> None:
         until(lambda: firing(self.prometheus) == set(), seconds, lambda: firing(self.prometheus), pause=0.5)
@@ -196,6 +206,22 @@ class Stack:
 
     def was_sent(self, name: str) -> bool:
         return any(name.encode() in received.body for received in self.messages.received)
+
+
+@pytest.fixture
+def live(services: Any, transactional_db: None, tmp_path: Path) -> Iterator[System]:
+    """A system whose agents have usual leases: on a busy machine, a lease of three seconds runs out."""
+    metrics = tmp_path / "metrics"
+    metrics.mkdir()
+    patient = {"HEARTBEAT_INTERVAL_SECONDS": "10", "LEASE_SECONDS": "60"}
+    environment = {**system_environment(services), **patient, "PROMETHEUS_MULTIPROC_DIR": str(metrics)}
+    system = System(environment, tmp_path)
+    try:
+        system.wait_until_ready()
+        yield system
+    finally:
+        system.beat.send_signal(signal.SIGCONT)
+        stop_all(system.running, patience=5)
 
 
 @pytest.fixture

@@ -19,14 +19,15 @@ from controlplane.notifications.alertmanager import report_alerts
 from controlplane.notifications.alertmanager_alerts import ReportedAlert
 
 _VERSION = "4"
+VERSIONS = [(_VERSION, _VERSION)]
 _MOST_ALERTS = 1_000
 
 
 class _AnyText(serializers.CharField):
     """Any string. An alert is not lost because of a character in a label: it is replaced later."""
 
-    def __init__(self) -> None:
-        super().__init__(allow_blank=True, trim_whitespace=False)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_blank=True, trim_whitespace=False, **options)
         self.validators = []
 
     def to_internal_value(self, data: Any) -> str:
@@ -41,14 +42,14 @@ class AlertmanagerAlert(serializers.Serializer[Any]):
     annotations = serializers.DictField(child=_AnyText(), required=False, default=dict)
     startsAt = Text(required=False, default="", allow_blank=True, max_length=64)
     endsAt = Text(required=False, default="", allow_blank=True, max_length=64)
-    generatorURL = Text(required=False, default="", allow_blank=True, max_length=2000)
+    generatorURL = _AnyText(required=False, default="")
     fingerprint = Text(max_length=64)
 
 
 class AlertmanagerWebhook(serializers.Serializer[Any]):
     # As Alertmanager sends it. Other fields are ignored, since later releases may add some.
     version = serializers.ChoiceField(
-        [(_VERSION, _VERSION)],
+        VERSIONS,
         required=False,
         default=_VERSION,
         help_text="Of the format.",
