@@ -298,7 +298,7 @@ def test_faults_raise_their_alerts_which_come_back_to_us_and_end(stack: Stack) -
 
 
 def check_panels(prometheus: str) -> None:
-    """Most queries of the dashboards have data here. The others are named: they wait for what this lane has not."""
+    """Most queries of the dashboards have data here, and the others are printed."""
     queries = [
         (f"{dashboard.name}: {panel.title}", one.expr)
         for dashboard in DASHBOARDS
