@@ -13,6 +13,7 @@ app = Celery("controlplane")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["worker"].add(DjangoStructLogInitStep)
+_PRESENCES: list[Any] = []
 
 
 @signals.celeryd_init.connect(weak=False)
@@ -58,9 +59,6 @@ def _begin_beat(**_: Any) -> None:
     from controlplane.observability.traces import tasks
 
     tasks.begin("beat")
-
-
-_PRESENCES: list[Any] = []
 
 
 @signals.worker_ready.connect(weak=False)

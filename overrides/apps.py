@@ -13,14 +13,13 @@ class OverridesConfig(AppConfig):
     name = "overrides"
 
     def ready(self) -> None:
+        from controlplane.installation.facts import show_sources
         from controlplane.pools.namespace_quotas import read_namespace_quotas_with
         from overrides import checks, event_types, quotas  # noqa: F401  (they register themselves)
+        from overrides.file_source.followed_folder import followed_folder
         from overrides.namespace_quotas import read_namespace_quotas
 
         read_namespace_quotas_with(read_namespace_quotas)
-        from controlplane.installation.facts import show_sources
-        from overrides.file_source.followed_folder import followed_folder
-
         show_sources(followed_folder)
 
         if is_installed("flyte"):

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from controlplane.extras import is_installed, missing
+from controlplane.members.presence import present
 from controlplane.observability.process_pages import serve_metrics
 from controlplane.observability.traces.process import traced_process
-from controlplane.members.presence import present
 
 if TYPE_CHECKING:
     from overrides.flyte.grpc_server import ListenOptions

@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from controlplane.observability.process_pages import serve_metrics
 from controlplane.members.presence import present
+from controlplane.observability.process_pages import serve_metrics
 from controlplane.pools.redis_door.commands import DoorOptions
 from controlplane.pools.redis_door.server import Address, RedisDoor
 

@@ -5,9 +5,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.management.relay_loops import LOOPS, Processes
+from controlplane.members.presence import present
 from controlplane.observability.process_pages import serve_metrics, serve_pages
 from controlplane.observability.traces.process import traced_process
-from controlplane.members.presence import present
 
 
 class Command(BaseCommand):

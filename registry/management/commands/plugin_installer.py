@@ -7,8 +7,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from controlplane import __version__
-from controlplane.observability.process_pages import serve_metrics
 from controlplane.members.presence import present
+from controlplane.observability.process_pages import serve_metrics
 from registry.plugin_releases.installer import Installer
 
 _PAUSE_SECONDS = 1.0
