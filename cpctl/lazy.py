@@ -27,7 +27,7 @@ COMMANDS = {
         "helm_values", "helm_values", "Print the effective values of a scope as values of Flyte's Helm chart."
     ),
     "pod-preview": CommandEntry(
-        "pod_preview", "pod_preview", "Print the pod that Flyte would create for a task."
+        "pod_preview", "pod_preview", "Print the pod of a task, with the configuration in effect."
     ),
     "cluster-resources": CommandEntry(
         "cluster_resources", "cluster_resources", "Print the cluster resources of a project and domain."

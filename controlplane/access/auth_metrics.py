@@ -53,7 +53,7 @@ def count_authentication(method: Method, *, accepted: bool) -> None:
 
 @contextmanager
 def count_token_check(method: Method = Method.TOKEN) -> Iterator[None]:
-    """Count a check of a token: refused if it raises an error of ours."""
+    """Count a check of a token: refused if it raises a ControlplaneError."""
     began = time.perf_counter()
     try:
         yield

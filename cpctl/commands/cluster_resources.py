@@ -18,7 +18,7 @@ def cluster_resources(
     """Print the cluster resources of a project and domain, with the values of overrides filled in.
 
     \b
-    cpctl cluster-resources -p flytesnacks -d development | kubectl diff -f -
+    cpctl cluster-resources -p flytesnacks -d development
     """
     if not project or not domain:
         raise UsageError(

@@ -37,8 +37,8 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
 STAYING = ("web", "flyte-grpc", "worker", "beat", "relay", "plugin-installer")
 OURS = ("nats-config", "database-roles", "migrate", *STAYING)
-# Not read by our settings modules, but by Django and prometheus-client.
-READ_BY_OTHERS = {"DJANGO_SETTINGS_MODULE", "PROMETHEUS_MULTIPROC_DIR"}
+# Not read by our settings modules, but by Django, prometheus-client and OpenTelemetry.
+READ_BY_OTHERS = {"DJANGO_SETTINGS_MODULE", "PROMETHEUS_MULTIPROC_DIR", "OTEL_RESOURCE_ATTRIBUTES"}
 DATABASE = "production_by_hand"
 # The suite's other processes use database 0 of Valkey; our worker must not take their tasks.
 VALKEY_DATABASE = "9"
@@ -396,7 +396,7 @@ def test_every_process_but_web_shows_what_it_counts(by_hand, running, name):
         except OSError:
             return ""
 
-    until(lambda: "cp_http_requests_total" in shown() or "python_info" in shown(), 30, shown)
+    until(lambda: "cp_process_start_time_seconds" in shown(), 30, shown)
     assert ask(f"{address}/livez") == (200, "ok\n")
     assert ask(f"{address}/other")[0] == 404
 
@@ -466,6 +466,7 @@ def test_the_web_server_starts_refuses_plain_http_and_stops_when_asked(by_hand, 
             "migrations": "ok",
             "valkey": "ok",
             "nats": "ok",
+            "version": "ok",
             "writable": "ok",
             "streams": "ok",
             "partitions": "ok",

@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from controlplane.access.principals import create_token
+from controlplane.members.models import Member
 from controlplane.scopes import Scope
 from cpctl.client import Api as Client
 from cpctl.contexts import Context
@@ -25,6 +26,7 @@ from tests.support.api_client import ACTOR, AGENT, Api, make_principal, make_pro
 from tests.support.beating_agent import BeatingAgent
 from tests.support.cpctl_in_process import CpctlInProcess
 from tests.support.cpctl_runner import Cpctl
+from tests.support.waiting import until
 
 DOCUMENT = """\
 kind: overrides
@@ -445,6 +447,8 @@ def test_a_support_bundle_has_what_helps_and_no_secret(cpctl, system):
         "refresh_token": "planted-4",
         "expires_at": 4e9,
     }
+    # Processes tell of themselves every ten seconds, and tests before this one have emptied the tables.
+    until(Member.objects.exists, 30)
     config = cpctl.folder / "planted.json"
     config.write_text(json.dumps(guest))
     config.chmod(0o600)

@@ -375,6 +375,8 @@ def _files(folder: Path, token: str, receiver_url: str) -> None:
         "on-call.yaml": _channel("on-call", receiver_url),
         "rule.yaml": yaml.safe_dump({"name": "quiet", "when": {"types": ["agent.*"]}, "to": []}),
         "agents-rule.yaml": yaml.safe_dump({"name": "agents", "when": {"types": ["agent.*"]}, "to": []}),
+        "pod-template.yaml": "kind: PodTemplate\nmetadata: {name: base}\ntemplate: {spec: {}}\n",
+        "task.yaml": "container: {image: busybox}\n",
         "pool.yaml": "capacity: 8\nunit: GPU\n",
         "report.sh": "#!/bin/sh\necho report\n",
         "job.yaml": JOB,

@@ -64,11 +64,12 @@ class Up:
                         os.fsencode((folder / "cwd").readlink()),
                     )
                 )
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
             except OSError:
                 continue
             ours = str(self.data_dir).encode() in words and int(folder.name) != self.process.pid
             if ours and state and state[1] != "Z":
-                processes[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                processes[int(folder.name)] = command
         return processes
 
     def environment_of(self, word: str) -> dict[str, str]:

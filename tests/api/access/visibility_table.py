@@ -375,6 +375,12 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         named("overrides/effective/render?project={project}", SCOPE_B),
         lists("overrides/effective/render"),
     ),
+    "overrides_effective_cluster_resources": (
+        named("overrides/effective/cluster-resources?project={project}&domain=development", SCOPE_B),
+    ),
+    "overrides_pod_preview": (
+        named("overrides/pod-preview", SCOPE_B, {"project": "{project}", "domain": "development"}),
+    ),
     "overrides_effective_batch": (
         named("overrides/effective:batch", SCOPE_B, {"scopes": [_FLOW_SCOPE]}, shows=True),
     ),
