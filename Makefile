@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: nightly screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces
+.PHONY: chart nightly screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -96,6 +96,10 @@ rules: .venv/.dev ## Write deploy/prometheus/controlplane.rules.yml from the cod
 
 dashboards: .venv/.dev ## Write deploy/grafana/*.json from the code
 	$(BIN)/python -m deploy.grafana.generate
+
+chart: .venv/.dev ## Lint the Helm chart and record what it renders (HELM=build builds helm with Go first)
+	$(BIN)/python -m tests.support.chart $(if $(filter build,$(HELM)),--build)
+	$(BIN)/python -m pytest tests/contract/test_chart.py
 
 sdk: .venv/.dev ## Generate sdk/python and, with npm, sdk/typescript from openapi.yaml
 	$(BIN)/python sdk/generate.py python
