@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -19,15 +20,20 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import grpc
 import psycopg
 import pytest
 import yaml
 from django.core.management import call_command
+from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import HealthStub
 
 from controlplane.local.binaries import nats_server
 from controlplane.local.programs import free_port
 from controlplane.messaging.nats import server_answers
 from controlplane.settings.environment import DECLARED
+from tests.support.chart import SECRETS, containers, environment_of
+from tests.support.fake_kubernetes import FakeKubernetes
 from tests.support.paths import ROOT
 from tests.support.waiting import until
 
@@ -181,6 +187,17 @@ class ByHand:
 
     def start(self, service: str) -> Process:
         return Process(self.words_of(service), self.environment(service), self.folder / f"{service}.log")
+
+    def start_of_chart(self, case: str, process: str, **more: str) -> Process:
+        """Start a process that compose does not have, as a rendering of the Helm chart describes it."""
+        container = containers(case)[process]
+        environment = {
+            name: value.replace(SECRETS, str(self.folder))
+            for name, value in environment_of(container).items()
+            if name != "SECRETS_KEY_FILE"
+        }
+        command = [sys.executable, *container["command"][1:]]
+        return Process(command, {**environment, **more}, self.folder / f"{process}.log")
 
     def words_of(self, service: str) -> list[str]:
         return [
@@ -419,6 +436,53 @@ def test_the_installer_shows_that_it_lives_and_stops(by_hand, running):
         re.search(r"find (\S+)", SERVICES["plugin-installer"]["healthcheck"]["test"][1])[1]
     )
     assert running["plugin-installer"].stop() == 0
+
+
+def test_the_kubelet_and_helm_find_everything_ready(by_hand, running):
+    """The probes of the Helm chart, and its test, against what runs."""
+    wait_for_web(by_hand, running["web"])
+    web = containers("small")["web"]
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        path = web[probe]["httpGet"]["path"]
+        until(lambda path=path: ask(f"{by_hand.url}{path}")[0] == 200, 60, lambda: running["web"].output)
+    *words, url = containers("small")["test"]["command"]
+    helm_test = by_hand.run(
+        sys.executable, *words[1:], f"{by_hand.url}/{url.partition('/readyz')[1][1:]}?verbose"
+    )
+    assert helm_test.returncode == 0, helm_test.stderr
+    assert '"ready": true' in helm_test.stdout
+
+    running["flyte-grpc"].wait_for("Flyte gRPC on 127.0.0.1")
+    assert containers("large")["flyte-grpc"]["readinessProbe"]["grpc"] == {"port": 8089}
+    with grpc.insecure_channel(f"127.0.0.1:{by_hand.grpc_port}") as channel:
+        health = HealthStub(channel).Check(HealthCheckRequest(), timeout=30)
+    assert health.status == HealthCheckResponse.SERVING
+
+
+def test_the_processes_that_only_the_chart_has_start_and_stop(by_hand, running, tmp_path):
+    cluster, probes, pools = FakeKubernetes(tmp_path / "kubeconfig"), free_port(), free_port()
+    watcher = by_hand.start_of_chart(
+        "watch",
+        "agent-config-watcher",
+        AGENT_CONFIGS_KUBERNETES_KUBECONFIG=str(cluster.kubeconfig),
+        AGENT_CONFIGS_KUBERNETES_PROBE_PORT=str(probes),
+    )
+    door = by_hand.start_of_chart(
+        "redis-door", "pools-redis", POOLS_REDIS_ADDRESS="127.0.0.1", POOLS_REDIS_PORT=str(pools)
+    )
+    try:
+        door.wait_for("Pools for Redis clients on 127.0.0.1")
+        socket.create_connection(("127.0.0.1", pools), timeout=10).close()
+        watcher.wait_for(r"watches \*")
+        for probe in ("livenessProbe", "readinessProbe"):
+            path = containers("watch")["agent-config-watcher"][probe]["httpGet"]["path"]
+            address = f"http://127.0.0.1:{probes}{path}"
+            until(lambda address=address: ask(address)[0] == 200, 60, lambda: watcher.output)
+        assert (door.stop(), watcher.stop()) == (0, 0)
+    finally:
+        door.kill()
+        watcher.kill()
+        cluster.close()
 
 
 def test_the_relay_is_probed_and_stopped(by_hand, running):
