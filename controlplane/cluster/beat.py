@@ -30,6 +30,8 @@ class LeaderScheduler(PersistentScheduler):
         if time.monotonic() - self._renewed_at >= _RENEWAL_SECONDS:
             self._renew()
         if not self._leads:
+            # What was read is written again when the schedule is saved: probes look at the age of its file.
+            self.get_schedule()
             return _RENEWAL_SECONDS
         return float(min(super().tick(*args, **kwargs), _RENEWAL_SECONDS))
 

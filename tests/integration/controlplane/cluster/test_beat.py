@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 
 import pytest
 from celery import Celery
@@ -85,6 +87,24 @@ def test_a_beat_that_ends_lets_another_lead(scheduler):
     rounds(scheduler)
     scheduler.close()
     assert lead(Role.BEAT, holder=ANOTHER) == 2
+
+
+def test_a_beat_that_stands_by_writes_its_schedule_too(scheduler):
+    """Containers are probed by the age of the file."""
+    # The index of a store without a library, which it writes each time, is not on every platform.
+    files = [
+        path
+        for path in Path(scheduler.schedule_filename).parent.iterdir()
+        if path.suffix not in (".dir", ".bak")
+    ]
+    assert files
+    lead(Role.BEAT, holder=ANOTHER)
+    for _ in range(2):
+        rounds(scheduler)
+        for path in files:
+            os.utime(path, (0, 0))
+        scheduler.sync()
+        assert all(path.stat().st_mtime > 0 for path in files)
 
 
 def test_without_postgres_nothing_is_sent_and_nothing_ends(scheduler):
