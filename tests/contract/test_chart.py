@@ -53,12 +53,14 @@ IN_COMPOSE = (
     "web", "flyte-grpc", "worker", "beat", "relay", "plugin-installer", "migrate", "database-roles",
 )  # fmt: skip
 # Settings that are read once the code that declares them is there. Values name them, defaults do not.
-ANNOUNCED = {"DATABASE_DIRECT_URL", "DATABASE_POOLER", "DATABASE_REPLICA_URL", "METRICS_PORT"}
+ANNOUNCED = {"DATABASE_REPLICA_URL"}
 KNOWN = set(DECLARED) | ANNOUNCED
 # The oldest that Chart.yaml admits, and the newest whose schemas are installed.
 KUBERNETES = ("1.31", "1.37")
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
-SECRET_NAME = re.compile(r"PASSWORD|SECRET|TOKEN|_KEY|SEED|(?:DATABASE|REDIS|NATS|DIRECT|REPLICA)_URL")
+SECRET_NAME = re.compile(
+    r"PASSWORD|SECRET|TOKEN|_KEY|SEED|HEADERS|(?:DATABASE|REDIS|NATS|DIRECT|REPLICA)_URL"
+)
 
 
 def changed(**values: Any) -> dict[str, Any]:
@@ -133,6 +135,13 @@ def test_the_value_files_satisfy_the_schema(case):
         changed(replicaCount__webs=3),
         changed(networkPolicy__clients=[{}]),
         changed(extraEnv=[{"name": "A", "valeu": "b"}]),
+        changed(metrics__port=8080),
+        changed(settings={"METRICS_PORT": 9100}),
+        changed(settings={"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20secret"}),
+        changed(traces__endpoint="https://user:password@collector.example.com"),
+        changed(traces__headers={"authorization": "Bearer secret"}),
+        changed(traces__resourceAttributes={"team": "a,service.name=b"}),
+        changed(traces__share=1.5),
     ],
 )
 def test_the_schema_refuses_mistakes_and_secrets(values):
@@ -324,9 +333,12 @@ def test_environments_name_declared_settings_once(case):
 def test_the_environment_is_that_of_compose(process):
     """Of the case that has everything. Files of secrets have the same names, below another folder."""
     compose = {name: str(value) for name, value in SERVICES[process]["environment"].items()}
+    # A secret, which compose passes on.
+    compose["OTEL_EXPORTER_OTLP_HEADERS_FILE"] = compose.pop("OTEL_EXPORTER_OTLP_HEADERS")
     chart = environment_of(containers("large")[process])
     # Told by values; compose takes them from its own environment.
     told = {"ALLOWED_HOSTS", "PUBLIC_URL", "TRUSTED_PROXIES", "LOG_LEVEL", "NATS_AGENT_URL", "DCM_AGENTS"}
+    told |= {name for name in compose if name.startswith(("OTEL_", "TRACES_"))}
     more = {
         "NATS_REPLICAS", "AGENT_CONFIGS_KUBERNETES_NAMESPACES", "PLUGIN_NODE", "PLUGIN_CONFIG_PATH",
         "PLUGIN_MIRROR", "MAX_BUNDLE_BYTES", "SCIM", "BOOT_INIT_IMAGE", "DATABASE_STATEMENT_TIMEOUT_MS",
@@ -417,6 +429,8 @@ def test_selectors_find_pods_and_ports(case):
         assert len(matching(budget["spec"]["selector"]["matchLabels"])) == 1
     for policy in kinds(case, "NetworkPolicy"):
         assert matching(policy["spec"]["podSelector"].get("matchLabels", {}))
+    for monitor in kinds(case, "PodMonitor"):
+        assert matching(monitor["spec"]["selector"]["matchLabels"])
     for monitor in kinds(case, "ServiceMonitor"):
         selector = monitor["spec"]["selector"]["matchLabels"].items()
         (service,) = (one for one in services.values() if selector <= one["metadata"]["labels"].items())
@@ -490,23 +504,99 @@ def test_only_the_job_of_the_roles_gets_the_owners_url():
         }
 
 
-def test_behind_a_pooler_the_watcher_and_the_migrations_connect_directly():
+def counting_in(case: str) -> set[str]:
+    """Return the processes whose environment has a port for metrics."""
+    return {
+        process
+        for process, container in containers(case).items()
+        if "METRICS_PORT" in [entry["name"] for entry in container.get("env", [])]
+    }
+
+
+def ports_of(container: dict[str, Any]) -> dict[str, int]:
+    return {port["name"]: port["containerPort"] for port in container.get("ports", [])}
+
+
+def chosen(selector: dict[str, Any]) -> set[str]:
+    (expression,) = selector["matchExpressions"]
+    return set(expression["values"])
+
+
+def test_each_process_that_counts_for_itself_is_scraped():
+    large = containers("large")
+    counting = {name for name in IN_COMPOSE if "METRICS_PORT" in SERVICES[name]["environment"]}
+    counting |= {"pools-redis"}  # compose has none of these
+    (monitor,) = kinds("large", "PodMonitor")
+    (policy,) = (one for one in kinds("large", "NetworkPolicy") if component_of(one) == "monitoring")
+
+    assert counting_in("large") == counting
+    assert chosen(monitor["spec"]["selector"]) == chosen(policy["spec"]["podSelector"]) == counting
+    assert policy["spec"]["ingress"][0]["ports"] == [{"port": 9100}]
+    for process in counting:
+        environment = environment_of(large[process])
+        assert ports_of(large[process])["metrics"] == int(environment["METRICS_PORT"]) == 9100
+        assert environment["METRICS_ADDRESS"] == "0.0.0.0"
+    in_files = {"web", "worker"}
+    for process in in_files:
+        mounts = {mount["name"]: mount["mountPath"] for mount in large[process]["volumeMounts"]}
+        assert mounts["metrics"] == environment_of(large[process])["PROMETHEUS_MULTIPROC_DIR"]
+    with_folder = {name for name, pod in pods("large").items() if "/run/metrics" in str(pod)}
+    assert with_folder == in_files
+
+
+def test_without_a_port_for_metrics_nothing_is_open():
+    assert counting_in("watch-off") == set()
+    assert "metrics" not in {port for one in containers("watch-off").values() for port in ports_of(one)}
+    # Another port than that of compose.
+    relay = containers("service-monitor")["relay"]
+    assert ports_of(relay)["metrics"] == int(environment_of(relay)["METRICS_PORT"]) == 9464
+
+
+def test_traces_go_to_the_collector_with_headers_of_a_secret():
+    large = containers("large")
+    (policy,) = (one for one in kinds("large", "NetworkPolicy") if component_of(one) == "traces")
+
+    for process in IN_COMPOSE:
+        environment = environment_of(large[process])
+        assert environment["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://collector.monitoring:4318"
+        assert environment["OTEL_RESOURCE_ATTRIBUTES"] == "cloud.region=eu-west-1,k8s.cluster.name=one"
+        assert environment["OTEL_TRACES_SAMPLER_ARG"] == "0.005"
+        assert environment["TRACES_ENVIRONMENT"] == "staging"
+        assert secret_files(pods("large")[process])["otlp_headers"] == (
+            "controlplane-collector",
+            "otlp_headers",
+        )
+    assert policy["spec"]["egress"] == [{"ports": [{"port": 4318}]}]
+    assert {"web", "worker", "beat", "relay", "flyte-grpc"} == chosen(policy["spec"]["podSelector"])
+    assert "OTEL_" not in recorded("small")
+
+
+def test_sentinels_can_be_reached():
+    (policy,) = (one for one in kinds("sentinel", "NetworkPolicy") if component_of(one) == "engines")
+    redis = policy["spec"]["egress"][1]
+
+    assert redis["ports"] == [{"port": 6379}, {"port": 26379}]
+    assert secret_files(pods("sentinel")["worker"])["redis_url"] == ("valkey-sentinels", "redis_url")
+
+
+def test_behind_a_pooler_only_the_migrations_connect_directly():
     pooled = {
         process: environment_of(container)
         for process, container in containers("pooler").items()
         if "env" in container
     }
 
-    for process in ("web", "flyte-grpc", "worker", "beat", "relay"):
+    assert set(pooled) > {"web", "worker", "agent-config-watcher", "test-web-role", "test-worker-role"}
+    for process in set(pooled) - {"migrate"}:
         assert pooled[process]["DATABASE_POOLER"] == "transaction"
         assert pooled[process]["DATABASE_DIRECT_URL_FILE"] == f"{SECRETS}/database_direct_url"
-    for process in ("agent-config-watcher", "migrate"):
-        assert "DATABASE_POOLER" not in pooled[process]
-    assert pooled["agent-config-watcher"]["DATABASE_URL_FILE"] == f"{SECRETS}/database_direct_url"
-    assert (
-        secret_files(pods("pooler")["agent-config-watcher"])["database_direct_url"][1]
-        == "database_direct_url_worker"
-    )
+    assert "DATABASE_POOLER" not in pooled["migrate"]
+    assert pooled["migrate"]["DATABASE_URL_FILE"] == f"{SECRETS}/database_url_migrator"
+    for role in ("web", "worker"):
+        files = secret_files(pods("pooler")[f"test-{role}-role"])
+        assert files[f"database_url_{role}"][1] == f"database_url_{role}"
+        assert files["database_direct_url"][1] == f"database_direct_url_{role}"
+    assert "test-web-role" not in pods("large")
     for case in ("small", "large"):
         assert not [name for name in ANNOUNCED if name in recorded(case)]
 

@@ -188,15 +188,19 @@ class ByHand:
     def start(self, service: str) -> Process:
         return Process(self.words_of(service), self.environment(service), self.folder / f"{service}.log")
 
-    def start_of_chart(self, case: str, process: str, **more: str) -> Process:
-        """Start a process that compose does not have, as a rendering of the Helm chart describes it."""
+    def of_chart(self, case: str, process: str) -> tuple[list[str], dict[str, str]]:
+        """Return command and environment of a process as a rendering of the Helm chart describes it."""
         container = containers(case)[process]
         environment = {
             name: value.replace(SECRETS, str(self.folder))
             for name, value in environment_of(container).items()
             if name != "SECRETS_KEY_FILE"
         }
-        command = [sys.executable, *container["command"][1:]]
+        return [sys.executable, *container["command"][1:]], environment
+
+    def start_of_chart(self, case: str, process: str, **more: str) -> Process:
+        """Start a process that compose does not have."""
+        command, environment = self.of_chart(case, process)
         return Process(command, {**environment, **more}, self.folder / f"{process}.log")
 
     def words_of(self, service: str) -> list[str]:
@@ -461,6 +465,7 @@ def test_the_kubelet_and_helm_find_everything_ready(by_hand, running):
 
 def test_the_processes_that_only_the_chart_has_start_and_stop(by_hand, running, tmp_path):
     cluster, probes, pools = FakeKubernetes(tmp_path / "kubeconfig"), free_port(), free_port()
+    metrics = free_port()
     watcher = by_hand.start_of_chart(
         "watch",
         "agent-config-watcher",
@@ -468,11 +473,20 @@ def test_the_processes_that_only_the_chart_has_start_and_stop(by_hand, running, 
         AGENT_CONFIGS_KUBERNETES_PROBE_PORT=str(probes),
     )
     door = by_hand.start_of_chart(
-        "redis-door", "pools-redis", POOLS_REDIS_ADDRESS="127.0.0.1", POOLS_REDIS_PORT=str(pools)
+        "redis-door",
+        "pools-redis",
+        POOLS_REDIS_ADDRESS="127.0.0.1",
+        POOLS_REDIS_PORT=str(pools),
+        METRICS_ADDRESS="127.0.0.1",
+        METRICS_PORT=str(metrics),
     )
     try:
         door.wait_for("Pools for Redis clients on 127.0.0.1")
         socket.create_connection(("127.0.0.1", pools), timeout=10).close()
+        assert (
+            'cp_process_start_time_seconds{process="pools-redis"}'
+            in ask(f"http://127.0.0.1:{metrics}/metrics")[1]
+        )
         watcher.wait_for(r"watches \*")
         for probe in ("livenessProbe", "readinessProbe"):
             path = containers("watch")["agent-config-watcher"][probe]["httpGet"]["path"]
@@ -483,6 +497,21 @@ def test_the_processes_that_only_the_chart_has_start_and_stop(by_hand, running, 
         door.kill()
         watcher.kill()
         cluster.close()
+
+
+def test_helm_test_compares_the_limits_of_roles_with_the_settings(by_hand, running):
+    """As behind PgBouncer: the connection brings no limits, so that those of the role hold."""
+    command, environment = by_hand.of_chart("pooler", "test-worker-role")
+    (by_hand.folder / "database_direct_url").write_text(by_hand.secrets["DATABASE_URL_WORKER"])
+
+    def check(**more: str) -> subprocess.CompletedProcess[str]:
+        return by_hand.run(*command, service="worker", **{**environment, **more})
+
+    same, changed = check(), check(DATABASE_STATEMENT_TIMEOUT_MS="7000")
+    assert same.returncode == 0, same.stderr
+    assert changed.returncode != 0
+    assert "Sessions of controlplane_worker lack limits" in changed.stderr
+    assert "statement_timeout is 5000, not 7000" in changed.stderr
 
 
 def test_the_relay_is_probed_and_stopped(by_hand, running):

@@ -1,7 +1,7 @@
 {{/* Environment of a process: that of docker-compose.yml, and what values add. A test compares the two. */}}
 {{- define "controlplane.environment" -}}
 {{- $values := .root.Values -}}
-{{- $scraped := and $values.metrics.serviceMonitor.enabled $values.web.tls.existingSecret (eq .component "web") -}}
+{{- $scraped := and $values.metrics.serviceMonitor.enabled (eq .component "web") -}}
 {{- $hosts := concat (list (include "controlplane.publicHost" .root)) $values.allowedHosts | uniq -}}
 {{- if $scraped }}
 # Prometheus calls pods by their addresses.
@@ -20,6 +20,7 @@
 - {name: {{ .setting }}, value: /run/secrets/controlplane/{{ .file }}}
 {{- end }}
 {{- end }}
+{{- include "controlplane.tracesEnvironment" $values.traces }}
 {{- if and (eq $values.database.pooler "transaction") (has .role (list "web" "worker")) }}
 - {name: DATABASE_POOLER, value: transaction}
 {{- end }}
@@ -44,7 +45,8 @@
 - {name: OVERRIDES_PATH, value: /etc/controlplane/overrides}
 {{- end }}
 {{- include "controlplane.watchEnvironment" $values.agentConfigs.watch }}
-{{- if and $values.metrics.port (has .component (list "worker" "beat" "relay")) }}
+{{- if and $values.metrics.port (has .component (include "controlplane.counting" . | fromYamlArray)) }}
+- {name: METRICS_ADDRESS, value: 0.0.0.0}
 - {name: METRICS_PORT, value: {{ $values.metrics.port | quote }}}
 {{- end }}
 {{- range $name, $value := $values.settings }}
@@ -79,6 +81,26 @@
 - {name: OIDC_GROUP_CLAIM, value: {{ .groupClaim | quote }}}
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* The headers may hold a secret: they come as a file. */}}
+{{- define "controlplane.tracesEnvironment" -}}
+{{- if .endpoint }}
+{{- $attributes := list }}
+{{- range $name, $value := .resourceAttributes }}
+{{- $attributes = append $attributes (printf "%s=%s" $name $value) }}
+{{- end }}
+- {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ .endpoint | quote }}}
+- {name: OTEL_RESOURCE_ATTRIBUTES, value: {{ join "," $attributes | quote }}}
+- {name: OTEL_TRACES_SAMPLER, value: {{ .sampler | quote }}}
+- {name: OTEL_TRACES_SAMPLER_ARG, value: {{ .share | toString | quote }}}
+- {name: TRACES_ENVIRONMENT, value: {{ .environment | quote }}}
+{{- end }}
+{{- end -}}
+
+{{/* Processes that count for themselves and serve it on a port of their own. Web serves /metrics itself. */}}
+{{- define "controlplane.counting" -}}
+[worker, beat, relay, flyte-grpc, pools-redis, plugin-installer]
 {{- end -}}
 
 {{/* For every process: the worker notices when no watcher reports. */}}

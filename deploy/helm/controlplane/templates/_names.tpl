@@ -29,6 +29,12 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{/* All pods of this release. */}}
+{{- define "controlplane.releaseLabels" -}}
+app.kubernetes.io/name: {{ include "controlplane.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
 {{- define "controlplane.metadata" -}}
 name: {{ include "controlplane.fullname" .root }}-{{ .component }}
 namespace: {{ .root.Release.Namespace }}
@@ -82,4 +88,8 @@ labels:
 - database-roles
 {{- end }}
 - test
+{{- if eq $values.database.pooler "transaction" }}
+- test-web-role
+- test-worker-role
+{{- end }}
 {{- end -}}

@@ -1,6 +1,6 @@
 {{/*
 Secrets of a process: which key of which Secret becomes which file, and which setting names the file. The role is web,
-worker, watcher, migrator or owner. Environments and volumes are both made of this list, so that they cannot differ.
+worker, migrator or owner. Environments and volumes are both made of this list, so that they cannot differ.
 */}}
 {{- define "controlplane.secretFiles" -}}
 {{- $values := .root.Values -}}
@@ -19,16 +19,10 @@ worker, watcher, migrator or owner. Environments and volumes are both made of th
 - {secret: {{ $database.existingSecret }}, key: {{ get $keys (printf "%sUrl" $role) }}, file: database_url_{{ $role }}}
 {{- end }}
 {{- else }}
-{{- $role := eq .role "watcher" | ternary "worker" .role }}
-{{- $direct := eq $role "web" | ternary $keys.webDirectUrl $keys.workerDirectUrl | default $keys.directUrl }}
-{{- $own := get $keys (printf "%sUrl" $role) }}
-{{- $file := empty $own | ternary "database_url" (printf "database_url_%s" $role) }}
-{{- /* The watcher holds a lock of its session, which a pooler in transaction mode would lose. */}}
-{{- if and (eq .role "watcher") $direct }}
-- {setting: DATABASE_URL_FILE, secret: {{ $database.existingSecret }}, key: {{ $direct }}, file: database_direct_url}
-{{- else }}
+{{- $direct := eq .role "web" | ternary $keys.webDirectUrl $keys.workerDirectUrl | default $keys.directUrl }}
+{{- $own := get $keys (printf "%sUrl" .role) }}
+{{- $file := empty $own | ternary "database_url" (printf "database_url_%s" .role) }}
 - {setting: DATABASE_URL_FILE, secret: {{ $database.existingSecret }}, key: {{ $own | default $keys.url }}, file: {{ $file }}}
-{{- end }}
 {{- if and $direct (has .role (list "web" "worker")) }}
 - {setting: DATABASE_DIRECT_URL_FILE, secret: {{ $database.existingSecret }}, key: {{ $direct }}, file: database_direct_url}
 {{- end }}
@@ -40,6 +34,11 @@ worker, watcher, migrator or owner. Environments and volumes are both made of th
 - {setting: NATS_URL_FILE, secret: {{ $values.nats.existingSecret }}, key: {{ $values.nats.key }}, file: nats_url}
 {{- with $values.nats.issuerSeedKey }}
 - {setting: NATS_ISSUER_SEED_FILE, secret: {{ $values.nats.existingSecret }}, key: {{ . }}, file: nats_issuer_seed}
+{{- end }}
+{{- with $values.traces }}
+{{- if and .endpoint .headers.existingSecret }}
+- {setting: OTEL_EXPORTER_OTLP_HEADERS_FILE, secret: {{ .headers.existingSecret }}, key: {{ .headers.key }}, file: otlp_headers}
+{{- end }}
 {{- end }}
 {{- $auth := $values.auth }}
 {{- with $auth.keys.oidcClientSecret }}
