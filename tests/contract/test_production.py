@@ -557,6 +557,7 @@ def test_the_web_server_starts_refuses_plain_http_and_stops_when_asked(by_hand, 
         "checks": {
             "postgres": "ok",
             "migrations": "ok",
+            "version": "ok",
             "valkey": "ok",
             "nats": "ok",
             "version": "ok",
