@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 # Paths whose requests may wait for an event.
 _WAITING = (is_configuration_path, is_fetch_path, is_resource_path, is_lease_path)
+_METRICS = "/metrics"
+# Scrapers that may wait for the thread that answers them.
+_SCRAPERS = 16
 # Below the patience of those who stop us: `make up` gives 3 s, the image 20 s.
 _DRAIN_SECONDS = 15.0
 
@@ -62,6 +65,8 @@ class Router:
         self._passwords = PasswordQueue(
             django, self.bridge, threads=settings.PASSWORD_THREADS, queue=settings.PASSWORD_QUEUE
         )
+        # Figures must be had while every other thread waits for the database: that is when they are needed.
+        self._metrics = Bridge(django, threads=1, queue=_SCRAPERS, body_limit=0, kind="metrics")
         self._login = LoginGate(
             self._login_page, most=settings.LOGIN_REQUESTS_PER_ADDRESS, trusted=settings.TRUSTED_PROXIES
         )
@@ -107,6 +112,8 @@ class Router:
         path = scope["path"]
         if is_health(path):
             await self.health(scope, receive, send)
+        elif path == _METRICS or path.startswith(f"{_METRICS}/"):
+            await self._metrics(scope, receive, send)
         elif path in gate.PATHS:
             await self._login(scope, receive, send)
         elif is_password_request(scope):
@@ -141,6 +148,7 @@ class Router:
         await asyncio.gather(
             self._passwords.close(_DRAIN_SECONDS),
             self.bridge.close(_DRAIN_SECONDS),
+            self._metrics.close(_DRAIN_SECONDS),
             asyncio.to_thread(presence.stop),
         )
         pulses.cancel()

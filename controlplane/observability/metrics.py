@@ -13,6 +13,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import REGISTRY, Collector
 
 from controlplane.observability.alerting.thresholds import Figure
+from controlplane.observability.database_reading import FigureReader
 from controlplane.observability.exemplars import exemplar_of
 from controlplane.observability.process_group import families_of_group, group_folder
 from controlplane.observability.request_labels import class_of, labels_of, timed_route
@@ -29,7 +30,8 @@ DURATION = Histogram(
     buckets=(0.005, 0.02, 0.05, 0.1, 0.25, 1, 5),
 )
 _COLLECTORS: list[Collector] = []
-_SCRAPES = Scrapes(_COLLECTORS)
+_FIGURES = FigureReader()
+_SCRAPES = Scrapes(lambda: _FIGURES.read(_COLLECTORS))
 _EXPOSITIONS: dict[str, Callable[[], bytes]] = {}
 
 
@@ -73,11 +75,10 @@ def collect_at_scrape(collector: Collector) -> None:
 
 
 def scraped_figures() -> list[Figure]:
-    """Return the figures that are read from the database, as they are now."""
+    """Return the figures that are read from the database, as they are now, without those that cannot be."""
     return [
         Figure(sample.name, sample.labels, sample.value)
-        for collector in _COLLECTORS
-        for family in collector.collect()
+        for family in FigureReader().read(_COLLECTORS)
         for sample in family.samples
     ]
 

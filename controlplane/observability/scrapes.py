@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from prometheus_client import Metric
-from prometheus_client.registry import Collector
 
 # Of organisations, each of which sees its own rows.
 _MOST_READERS = 100
 
 
 class Scrapes:
-    """seconds: for which figures are kept, so that many scrapers cost as much as one."""
+    """Keeps figures for some seconds, so that many scrapers cost as much as one. read: reads them anew."""
 
-    def __init__(self, collectors: Iterable[Collector]) -> None:
-        self._collectors = collectors
+    def __init__(self, read: Callable[[], list[Metric]]) -> None:
+        self._read = read
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[float, list[Metric]]] = {}
 
@@ -27,7 +26,7 @@ class Scrapes:
             read_at, figures = self._kept.get(reader, (float("-inf"), []))
             if time.monotonic() - read_at < seconds:
                 return figures
-            figures = [family for collector in self._collectors for family in collector.collect()]
+            figures = self._read()
             if len(self._kept) >= _MOST_READERS:
                 self._kept.clear()
             self._kept[reader] = time.monotonic(), figures

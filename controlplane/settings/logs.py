@@ -57,8 +57,8 @@ DJANGO_STRUCTLOG_TRUST_UPSTREAM_CORRELATION_ID = False
 
 # Fields of `extra=` that are logged. Libraries add others, which can be anything.
 _FIELDS = (
-    *("agent_id", "consumer", "count", "difference", "error", "host", "loop", "reason", "resource_id"),
-    *("stream", "subject"),
+    *("agent_id", "collector", "consumer", "count", "difference", "error", "host", "loop", "reason"),
+    *("resource_id", "sink", "stream", "subject"),
 )
 
 LOGGING: dict[str, Any] = {

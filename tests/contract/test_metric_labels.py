@@ -53,7 +53,7 @@ FLYTE_CALLS = len(calls._CALLS | calls._LOGIN_CALLS | calls._EVENT_CALLS)
 # How many values a label has; of the metric named before a dot, or of all. A number without a name: an
 # enumeration in the code that counts.
 VALUES: dict[str, int] = {
-    "kind": 7,  # controlplane.web: web, passwords, and the kinds of batches
+    "kind": 8,  # controlplane.web: web, passwords, metrics, and the kinds of batches
     "result": 12,  # the longest enumeration: verdicts of logins at NATS
     "cp_heartbeats.result": MOST_RESULTS + 1,
     "cp_agent_joins.result": MOST_RESULTS + 1,

@@ -44,7 +44,8 @@ class Command(BaseCommand):
 
 def _threads() -> Threads:
     return Threads(
-        web=settings.WEB_THREADS,
+        # One more reads figures for /metrics.
+        web=settings.WEB_THREADS + 1,
         heartbeats=settings.HEARTBEAT_CONNECTIONS,
         joins=2 if settings.JOINS_AT_ONCE else 0,
         fast_reads=1 if settings.EFFECTIVE_SNAPSHOT_MIB else 0,

@@ -26,6 +26,14 @@ CAUSES = (
         "10m",
     ),
     Alert(
+        "CpFiguresMissing",
+        Threshold("cp_figures_read", 1, by="collector", is_minimum=True),
+        Severity.TICKET,
+        "Figures of {{ $labels.collector }} cannot be read from the database.",
+        "A table is locked, or Postgres is slow. Alerts on these figures cannot fire meanwhile.",
+        "5m",
+    ),
+    Alert(
         "CpBeatMissing",
         "time() - max(cp_beat_last_tick_timestamp_seconds) > 60"
         " or (absent(cp_beat_last_tick_timestamp_seconds) and on() max(cp_heartbeat_interval_seconds) > 0)",
