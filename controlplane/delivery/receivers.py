@@ -36,6 +36,8 @@ class Receivers:
 
     def __init__(self) -> None:
         self._senders: dict[UUID, tuple[int, Sender]] = {}
+        # Why nothing can be sent to a sink, as the log has it.
+        self._refused: dict[UUID, str] = {}
 
     def read(self, sink_ids: Collection[UUID]) -> dict[UUID, Receiver]:
         """Return the sinks that still exist, as they are now."""
@@ -55,10 +57,21 @@ class Receivers:
             if sender is not None:
                 sender.close()
             sender = open_sender(sink)
-        if not isinstance(sender, Refusing):
+        if isinstance(sender, Refusing):
+            self._tell(sink, sender.answer.error)
+        else:
+            self._refused.pop(sink.id, None)
             # At the end: used last.
             self._senders[sink.id] = (sink.version, sender)
         return sender
+
+    def _tell(self, sink: Sink, error: str) -> None:
+        """Log once why nothing can be sent: the cause is often here, such as a setting of this process."""
+        if self._refused.get(sink.id) != error:
+            if len(self._refused) >= _MOST_KEPT:
+                self._refused.clear()
+            self._refused[sink.id] = error
+            _log.warning("sink_not_opened", extra={"sink": str(sink.id), "error": error})
 
     def _close(self, sink_id: UUID) -> None:
         _, sender = self._senders.pop(sink_id)

@@ -44,3 +44,25 @@ def test_a_sink_that_cannot_be_opened_stops_no_other(make_sink, relays, monkeypa
     relays.until_tried(2)
     error = Sink.objects.get(name="odd").progress.last_error
     assert error == "The sink cannot be opened (RuntimeError). See the log."
+
+
+def test_a_process_without_the_key_of_secrets_says_so_once_and_sends_once_it_has_it(
+    make_sink, receiver, relays, settings, caplog
+):
+    sink = make_sink(filter={"types": ["thing.*"]})
+    key_file, settings.SECRETS_KEY_FILE = settings.SECRETS_KEY_FILE, ""
+    move("a")
+    dispatch_all()
+    relays.until(
+        lambda: "SECRETS_KEY_FILE is not set" in type(sink.progress).objects.get(sink=sink).last_error
+    )
+    relays.relay._receivers.read({sink.id})
+
+    lines = [record for record in caplog.records if record.getMessage() == "sink_not_opened"]
+    assert [(line.sink, "SECRETS_KEY_FILE is not set" in line.error) for line in lines] == [
+        (str(sink.id), True)
+    ]
+
+    settings.SECRETS_KEY_FILE = key_file
+    relays.until_settled()
+    assert len(receiver.received) == 1
