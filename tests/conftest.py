@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +111,19 @@ def as_application(environment: dict[str, str], name: str) -> dict[str, str]:
 
 
 class System:
-    """A web server, a Celery worker and beat: real processes on the test database."""
+    """A web server, a Celery worker and beat: real processes on the test database.
 
-    def __init__(self, environment: dict[str, str], folder: Path, port: int | None = None) -> None:
+    of_process: variables of single processes, by name.
+    """
+
+    def __init__(
+        self,
+        environment: dict[str, str],
+        folder: Path,
+        port: int | None = None,
+        *,
+        of_process: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.grpc_port = free_port()
@@ -137,8 +147,11 @@ class System:
             "flyte-grpc": (python, str(ROOT / "manage.py"), "flyte_grpc", "--skip-checks"),
         }
         self.running = [
-            start(Program(name, command, folder / f"{name}.log", as_application(environment, name)))
+            start(
+                Program(name, command, folder / f"{name}.log", {**as_application(environment, name), **own})
+            )
             for name, command in commands.items()
+            for own in ((of_process or {}).get(name, {}),)
         ]
 
     @property
