@@ -110,23 +110,19 @@ class Work:
         self.channel = grpc.secure_channel(f"127.0.0.1:{grpc_port}", credentials)
         client("PUT", "pools/licences", {"capacity": 1, "lease_seconds": 5})
         client("POST", "signing-keys:rotate")
+        token = client("POST", "join-tokens", {"name": "fleet", "name_pattern": "joined-*"})["token"]
+        agent = {**AGENT, "name": "joined-1", "topic_name": "dcm.agent.joined-1"}
+        joined = Client(client.url, token)("POST", "agents:join", agent)
+        self.agent = Client(client.url, joined["token"])
+        self.beat = f"agents/{joined['agent']['agent_id']}/heartbeat"
 
     def __call__(self, number: int) -> None:
-        self._join(number)
+        self.agent("PUT", self.beat, {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0})
         self._lease(number)
         self._ask_as_flyte()
         self._report_execution(number)
         assert self.client.refused("GET", "no-such-page") == 404
         assert Client(self.client.url, "cp_pat_wrong").refused("GET", "me") == 401
-
-    def _join(self, number: int) -> None:
-        if number > 3:
-            return
-        body = {"name": f"fleet-{number}", "name_pattern": "joined-*"}
-        token = self.client("POST", "join-tokens", body)["token"]
-        name = f"joined-{number}"
-        agent = {**AGENT, "name": name, "topic_name": f"dcm.agent.{name}"}
-        Client(self.client.url, token)("POST", "agents:join", agent)
 
     def _lease(self, number: int) -> None:
         """The pool is exhausted, somebody waits, and gets the unit when it is returned."""

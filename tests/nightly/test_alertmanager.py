@@ -189,8 +189,10 @@ def standbys_seen(live: Any) -> Iterator[None]:
     """Web servers may ask Postgres for its standbys, as docs/operations.md says."""
     with psycopg.connect(live.environment["DATABASE_URL"], autocommit=True) as administrator:
         administrator.execute(f"GRANT pg_read_all_stats TO {WEB}")
-        yield
-        administrator.execute(f"REVOKE pg_read_all_stats FROM {WEB}")
+        try:
+            yield
+        finally:
+            administrator.execute(f"REVOKE pg_read_all_stats FROM {WEB}")
 
 
 def notify(client: Client, url: str) -> None:
