@@ -58,8 +58,8 @@ def write_configurations(folder: Path, live: Any, ports: Mapping[str, int], mana
     (folder / "notifier").write_text(token_for(Role.NOTIFIER))
     (folder / RULES.name).write_text(impatient_rules())
     prometheus = yaml.safe_load((RULES.parent / "prometheus.yml").read_text())
-    # A scrape may take as long as the interval: two busy cores need more than one second for one.
-    prometheus["global"] = {"scrape_interval": "3s", "evaluation_interval": "1s"}
+    # A scrape may take as long as the interval: two busy cores need more than a second for one.
+    prometheus["global"] = {"scrape_interval": "5s", "evaluation_interval": "1s"}
     web, processes = prometheus["scrape_configs"]
     web |= {"scheme": "http", "static_configs": [{"targets": [f"127.0.0.1:{live.port}"]}]}
     processes["static_configs"] = [
