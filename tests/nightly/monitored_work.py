@@ -24,6 +24,7 @@ from controlplane.messaging.nats import NatsConnection
 from controlplane.messaging.nats_types import ToPublish
 from tests.support.api_client import AGENT
 from tests.support.flyte_events import PROTOBUF, path_of, workflow_event
+from tests.support.waiting import until
 
 SCOPE = {"project": "ads", "domain": "development"}
 FLYTE = "project_domain_attributes/ads/development"
@@ -148,12 +149,12 @@ class Work:
 
 
 def fail_now_and_then(client: Client, nats_url: str) -> None:
-    """What raises alerts of its own: an engaged guard, a message that nobody can read, a task that fails."""
+    """A request that nobody answers, and what raises alerts of its own: a guard, an unreadable message."""
+    client("POST", "resources?id=web", {"service_type": "vm", "spec": {"image": "nginx:1.29"}})
     client("POST", "fleet-guards:overrule", {"environment": AGENT["environment"], "ruling": "engage"})
+    unreadable = ToPublish("dcm.agents.responses", b"no event", str(uuid4()))
     with NatsConnection(nats_url, name="agent") as nats:
-        assert nats.publish([ToPublish("dcm.agents.responses", b"no event", str(uuid4()))], timeout=10) == [
-            ""
-        ]
+        until(lambda: nats.publish([unreadable], timeout=10) == [""], 30, pause=0.5)
     app.send_task("pools.sweep", args=["an argument that it does not take"])
 
 
