@@ -1,7 +1,7 @@
 """Reading of figures from the database within a bounded time.
 
 A slow or locked table costs its own figures: they are left out, as Prometheus expects of what is not known,
-and `cp_figures_read` says so. Figures from before would look as if they were of now.
+and `cp_figures_read` reports it. Figures from before would look as if they were of now.
 """
 
 from __future__ import annotations

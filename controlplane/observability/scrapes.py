@@ -13,7 +13,7 @@ _MOST_READERS = 100
 
 
 class Scrapes:
-    """Keeps figures for some seconds, so that many scrapers cost as much as one. read: reads them anew."""
+    """Keeps figures for some seconds, so that many scrapers cost as much as one. read: reads them again."""
 
     def __init__(self, read: Callable[[], list[Metric]]) -> None:
         self._read = read

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from controlplane.access.models import RoleBinding
 from controlplane.access.team_models import Team
 from controlplane.events.models import Event
 from controlplane.identity.roles import Role
 from controlplane.notifications.models import AlertmanagerAlert
 from tests.support.api_client import Api, token_for
+from tests.support.two_teams import member_of
 
 pytestmark = pytest.mark.django_db
 
@@ -103,9 +103,7 @@ def test_no_alert_is_lost_because_of_its_texts(api):
 
 def test_an_alert_of_one_team_is_not_that_of_another():
     teams = [Team.objects.create(slug=slug) for slug in ("ads", "shop")]
-    apis = [Api(token_for(Role.NOTIFIER)) for _ in teams]
-    for team, binding in zip(teams, RoleBinding.objects.filter(role="notifier").order_by("id"), strict=True):
-        RoleBinding.objects.filter(id=binding.id).update(team=team)
+    apis = [member_of(team, Role.NOTIFIER) for team in teams]
     for one in apis:
         assert one.post("alertmanager", report()).json()["news"] == 1
     assert apis[0].post("alertmanager", report("resolved")).json()["news"] == 1
