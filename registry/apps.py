@@ -9,6 +9,7 @@ class RegistryConfig(AppConfig):
         from controlplane.access.teams.teams import keep_teams_with
         from controlplane.events.visibility import hide_teams_by
         from controlplane.installation.facts import show_guards, show_sources
+        from controlplane.installation.pauses import when_resumed
         from controlplane.messaging.metrics import OutboxCollector
         from controlplane.observability.metrics import collect_at_scrape
         from registry import checks  # noqa: F401  (checks register themselves)
@@ -35,6 +36,7 @@ class RegistryConfig(AppConfig):
         from registry.plugin_releases import event_types as plugin_release_event_types  # noqa: F401
         from registry.providers import event_types as provider_event_types  # noqa: F401
         from registry.providers.metrics import ProviderCounts
+        from registry.sweep.reachable import restart_grace
 
         on_revocation(revoke_join_tokens_of)
         hide_teams_by(hidden_names)
@@ -42,6 +44,7 @@ class RegistryConfig(AppConfig):
         keep_teams_with(resources_of)
         show_guards(engaged_guards)
         show_sources(followed_sources)
+        when_resumed(restart_grace)
         collect_at_scrape(AgentCounts())
         collect_at_scrape(FleetMetrics())
         collect_at_scrape(ProviderCounts())

@@ -213,7 +213,8 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Send the request again after the seconds in Retry-After.",
     ),
     "read_only": Explanation(
-        "The database accepts no changes: a failover or maintenance is under way. Reads work.",
+        "The database accepts no changes: a failover or maintenance is under way. Reads work. If an operator"
+        " has paused changes, `detail` says why.",
         "Send the request again after the seconds in Retry-After.",
     ),
     "outcome_unknown": Explanation(

@@ -10,7 +10,6 @@ import structlog
 from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from psycopg.errors import ReadOnlySqlTransaction
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -18,11 +17,13 @@ from rest_framework.views import set_rollback
 from controlplane import errors
 from controlplane.api.challenges import challenge_for
 from controlplane.api.fields import field_errors
+from controlplane.database.changes import ChangesRefused
 from controlplane.database.commit import OutcomeUnknown
 from controlplane.observability.request_ids import current_request_id
 
 CONTENT_TYPE = "application/problem+json"
 _RETRY_AFTER_SECONDS = "2"
+_PAUSE_RETRY_AFTER_SECONDS = "10"
 # By what `database_problem` returns. Flyte's paths answer the same in their own format.
 DATABASE_DETAILS = {
     "database_unavailable": "The database did not respond in time, and nothing was changed. Try again.",
@@ -30,6 +31,7 @@ DATABASE_DETAILS = {
     "outcome_unknown": "The database did not confirm the change in time: it may have been saved or not."
     " Repeat the request with the same Idempotency-Key, or read the current state first.",
 }
+_PAUSED = "Changes are paused: {reason}. Nothing was changed, and reads work. Try again later."
 log = structlog.get_logger(__name__)
 
 STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
@@ -145,7 +147,7 @@ def problem_response(exc: Exception, context: dict[str, Any]) -> Response | None
     if (code := database_problem(exc)) is not None:
         set_rollback()
         log.warning(f"database.{code.removeprefix('database_')}", error=str(exc).strip())
-        return _database_response(code)
+        return _database_response(exc, code)
     if isinstance(exc, exceptions.APIException):
         set_rollback()
         return _framework_error_response(exc)
@@ -238,17 +240,29 @@ def database_problem(exc: Exception) -> str | None:
     """Return the code of a problem of Postgres: what the caller may conclude from it. None: it is another."""
     if isinstance(exc, OutcomeUnknown):
         return "outcome_unknown"
-    if isinstance(exc.__cause__, ReadOnlySqlTransaction):
+    if isinstance(exc, ChangesRefused):
         # Perhaps a former primary: the next request looks for the one that accepts writes.
-        if not connection.in_atomic_block:
+        if exc.reason is None and not connection.in_atomic_block:
             connection.close()
         return "read_only"
     return "database_unavailable" if isinstance(exc, OperationalError | InterfaceError) else None
 
 
-def _database_response(code: str) -> Response:
-    document = problem(503, code, "Service Unavailable", DATABASE_DETAILS[code])
-    headers = {"Retry-After": _RETRY_AFTER_SECONDS}
+def database_detail(exc: Exception, code: str) -> str:
+    """Return what the caller reads about a problem of Postgres, by what `database_problem` returned."""
+    reason = exc.reason if isinstance(exc, ChangesRefused) else None
+    return DATABASE_DETAILS[code] if reason is None else _PAUSED.format(reason=reason)
+
+
+def retry_after(exc: Exception) -> str:
+    """Return the seconds after which a request that met a problem of Postgres may be sent again."""
+    is_pause = isinstance(exc, ChangesRefused) and exc.reason is not None
+    return _PAUSE_RETRY_AFTER_SECONDS if is_pause else _RETRY_AFTER_SECONDS
+
+
+def _database_response(exc: Exception, code: str) -> Response:
+    document = problem(503, code, "Service Unavailable", database_detail(exc, code))
+    headers = {"Retry-After": retry_after(exc)}
     return Response(document, status=503, content_type=CONTENT_TYPE, headers=headers)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.db import InternalError, connection, transaction
-from psycopg.errors import ReadOnlySqlTransaction
+from django.db import connection, transaction
+
+from controlplane.database.changes import ChangesRefused
 
 
 def write_if_possible(write: Callable[[], Any]) -> None:
@@ -15,9 +16,8 @@ def write_if_possible(write: Callable[[], Any]) -> None:
         with transaction.atomic():
             _wait_for_nobody()
             write()
-    except InternalError as error:
-        if not isinstance(error.__cause__, ReadOnlySqlTransaction):
-            raise
+    except ChangesRefused:
+        return
 
 
 def _wait_for_nobody() -> None:

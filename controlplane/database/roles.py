@@ -29,6 +29,8 @@ _RESTRICTED_RIGHTS: Mapping[str, Mapping[str, str]] = {
     "access_auditseal": {WEB: "SELECT", WORKER: "SELECT, INSERT"},
     "access_auditsegment": {WEB: "SELECT", WORKER: "SELECT, INSERT"},
     "django_migrations": dict.fromkeys(APPLICATION, "SELECT"),
+    # Only an operator pauses changes.
+    "installation_pause": dict.fromkeys(APPLICATION, "SELECT"),
     # Only the console uses sessions, and only the API changes who may do what.
     "django_session": {WORKER: ""},
     "access_rolebinding": {WORKER: "SELECT"},

@@ -15,8 +15,9 @@ import msgspec
 from django.db import connection, transaction
 
 from controlplane.database.bulk import as_json, copy_rows
+from controlplane.database.changes import ChangesRefused
 from controlplane.events import types
-from controlplane.events.models import Compaction, Event, EventQuerySet, Numbering
+from controlplane.events.models import Compaction, Event, EventQuerySet, LostEvents, Numbering
 from controlplane.events.types import EventType
 from controlplane.ids import uuid7
 from controlplane.observability.traces import spans
@@ -179,11 +180,37 @@ def dropped_number() -> int:
     return int(Compaction.objects.get(id=1).dropped_seq)
 
 
+def continues_after(after: int) -> int | None:
+    """Return the number after which a follower must begin again: it has seen events that a restore has lost.
+
+    None: it has not.
+    """
+    lost = LostEvents.objects.filter(after__lt=after, until__gt=after)
+    return lost.values_list("until", flat=True).order_by("-until").first()
+
+
+def lock_numbering() -> int:
+    """Keep others from numbering events until the transaction ends; return the last number."""
+    return int(Numbering.objects.select_for_update().get(id=1).last_seq)
+
+
+def skip_to(seq: int) -> None:
+    """Let the next event have a number above this one: those between were lost. Needs `lock_numbering`."""
+    LostEvents.objects.create(after=last_given(), until=seq)
+    Numbering.objects.filter(id=1).update(last_seq=seq)
+
+
 def number_committed() -> int:
-    """Number all committed events; return how many were numbered."""
+    """Number all committed events; return how many were numbered.
+
+    While Postgres accepts no changes, the rest is numbered later, and followers read what has a number.
+    """
     total = 0
     while Event.objects.filter(seq__isnull=True).exists():
-        numbered = _number_some()
+        try:
+            numbered = _number_some()
+        except ChangesRefused:
+            break
         total += numbered
         if numbered < _NUMBERING_BATCH:
             break

@@ -87,3 +87,21 @@ class Compaction(models.Model):
 
     def __str__(self) -> str:
         return str(self.dropped_seq)
+
+
+class LostEvents(models.Model):
+    """Numbers of events that a restore has lost: above `after`, up to and with `until`."""
+
+    id = models.BigAutoField(primary_key=True)
+    after = models.BigIntegerField()
+    until = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="lost_events_are_some", condition=models.Q(after__lt=models.F("until"))
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.after} to {self.until}"

@@ -27,3 +27,19 @@ class Backup(models.Model):
 
     def __str__(self) -> str:
         return f"backup of {self.finished_at}"
+
+
+class Pause(models.Model):
+    """A single row: whether changes are paused, why, since when, and who paused them."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    is_on = models.BooleanField(db_default=False)
+    reason = models.CharField(max_length=200, db_default="")
+    since = models.DateTimeField(db_default=Now())
+    set_by = models.CharField(max_length=63, db_default="")
+
+    class Meta:
+        constraints = [models.CheckConstraint(name="pause_is_one_row", condition=models.Q(id=1))]
+
+    def __str__(self) -> str:
+        return f"paused: {self.reason}" if self.is_on else "not paused"

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import connection
+from django.db import connection, connections
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.models.functions import Now
 
 from controlplane.database.clock import statement_now
 from controlplane.members.builds import this_build
@@ -18,6 +19,7 @@ from controlplane.members.versions import (
     Run,
     Schema,
     Skew,
+    is_contract,
     is_gone,
     newest,
     skew_of,
@@ -74,10 +76,27 @@ def read_members() -> Members:
     )
 
 
+def running_processes(using: str) -> list[tuple[str, str, str]]:
+    """Return kind, instance and version of each process that runs; none before the table exists.
+
+    Only columns that the table has had from the beginning: newer code asks before it migrates.
+    """
+    if Member._meta.db_table not in connections[using].introspection.table_names():
+        return []
+    rows = Member.objects.using(using).annotate(now=Now()).order_by("process", "instance")
+    columns = rows.values_list("process", "instance", "version", "seen_at", "now")
+    return [
+        (process, instance, version)
+        for process, instance, version, seen_at, now in columns
+        if not is_gone(seen_at, now)
+    ]
+
+
 def _schema() -> Schema:
     ours = this_build().schema
     # In order of their names: the last one of each app stays.
-    applied = dict(sorted(MigrationRecorder(connection).applied_migrations()))
+    names = sorted(MigrationRecorder(connection).applied_migrations())
+    applied = {app: name for app, name in names if not is_contract(name)}
     record = SchemaRecord.objects.filter(id=1).first()
     applied_of_ours = {app: name for app, name in applied.items() if app in ours}
     return Schema(applied_of_ours, record.oldest_process if record else "")

@@ -18,6 +18,7 @@ OLDEST_PROCESS = "0.1.0"
 GONE_AFTER = timedelta(seconds=60)
 _NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 _MIGRATION = re.compile(r"\d+")
+_CONTRACT = re.compile(r"\d+_contract_")
 
 
 class Skew(StrEnum):
@@ -105,6 +106,11 @@ def numbers(version: str) -> tuple[int, ...]:
     """Return the numbers of a version, such as (0, 2, 0); empty if it has none."""
     match = _NUMBERS.match(version)
     return tuple(int(part or 0) for part in match.groups()) if match else ()
+
+
+def is_contract(migration: str) -> bool:
+    """Return whether a migration only drops what its code no longer uses, by its name."""
+    return _CONTRACT.match(migration) is not None
 
 
 def _number(migration: str) -> int:

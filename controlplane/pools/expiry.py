@@ -43,6 +43,11 @@ def sweep_pools() -> int:
     return ended
 
 
+def restart_grace() -> None:
+    """Give all holders the time of a lease to renew, as after an outage: it was refused until now."""
+    PoolSweep.objects.filter(id=1).update(reachable_since=Now())
+
+
 def delete_ended() -> int:
     """Delete leases that ended long ago, in short transactions; return how many."""
     total, deleted = 0, _MOST_DELETED

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, QueryDict
 
+from controlplane.database.changes import accepts_changes
 from controlplane.members.presence import is_this_too_old
 from controlplane.messaging.nats import server_answers
 from controlplane.messaging.streams import have_no_differences
+from controlplane.upgrades.executor import only_contracts_wait
 
 LIVEZ = "/livez"
 PATHS = frozenset({LIVEZ, "/readyz", "/startupz"})
@@ -90,19 +91,24 @@ def readiness(question: Question, results: Mapping[Check, bool]) -> Answer:
     status = 200 if ready else 503
     if not question.verbose:
         return Answer(status, _TEXT, b"ok\n" if ready else _not_ready(results))
-    statuses = {check.name: _word(check, passed) for check, passed in results.items()}
+    answers = all(passed for check, passed in results.items() if check.name == "postgres")
+    statuses = {check.name: _word(check, passed, answers) for check, passed in results.items()}
     return Answer(status, _JSON, json.dumps({"ready": ready, "checks": statuses}).encode())
 
 
 def _not_ready(results: Mapping[Check, bool]) -> bytes:
-    words = [check.failure for check, passed in results.items() if not passed and check.failure]
+    words = [
+        check.failure for check, passed in results.items() if check.needed and not passed and check.failure
+    ]
     return f"not ready: {', '.join(words)}\n".encode() if words else b"not ready\n"
 
 
-def _word(check: Check, passed: bool) -> str:
+def _word(check: Check, passed: bool, postgres_answers: bool) -> str:
     if passed:
         return "ok"
-    return check.failure or ("failed" if check.needed else "degraded")
+    if check.failure and (postgres_answers or check.thread != "postgres"):
+        return check.failure
+    return "failed" if check.needed else "degraded"
 
 
 def passes(check: Check) -> bool:
@@ -124,25 +130,12 @@ def _postgres() -> bool:
 
 
 def _migrations() -> bool:
-    """Return whether all migrations are applied. Cached once true: they are only removed by hand."""
+    """Return whether the database has what this code needs. Cached once true: nobody undoes migrations."""
     if not _migrated:
-        executor = MigrationExecutor(connection)
-        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        if not only_contracts_wait(connection):
             return False
         _migrated.append(True)
     return True
-
-
-def _accepts_changes() -> bool:
-    """Return whether Postgres accepts changes. If not, reads go on, and changes get 503 `read_only`."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ACCEPTS_CHANGES)
-        return bool(cursor.fetchone()[0])
-
-
-_ACCEPTS_CHANGES = """
-SELECT NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'
-"""
 
 
 def _next_month_has_partitions() -> bool:
@@ -181,7 +174,7 @@ _migrated: list[bool] = []
 CHECKS = (
     Check("postgres", True, _postgres, "postgres"),
     Check("migrations", True, _migrations, "postgres"),
-    Check("writable", False, _accepts_changes, "postgres"),
+    Check("writable", False, accepts_changes, "postgres", failure="read_only"),
     Check("valkey", False, _valkey, "valkey"),
     Check("nats", False, _nats, "nats"),
     # What the relays have seen: StreamRecord says what differs.

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from prometheus_client import Counter, Histogram
 
 from controlplane.access.authentication import caller_by_header
-from controlplane.api.problems import DATABASE_DETAILS, database_problem
+from controlplane.api.problems import database_detail, database_problem, retry_after
 from controlplane.api.throttles import count_token
 from controlplane.errors import ControlplaneError, NotAuthenticated, PermissionDenied
 from controlplane.identity.callers import ANONYMOUS_READER, Caller
@@ -147,7 +147,8 @@ def _answer(rpc: str, request: Message, authorization: str, original: Original |
     except Exception as error:
         if (code := database_problem(error)) is not None:
             log.warning("flyte.database", problem=code, error=str(error).strip())
-            raise FlyteError(Code.UNAVAILABLE, DATABASE_DETAILS[code]) from error
+            wait = int(retry_after(error))
+            raise FlyteError(Code.UNAVAILABLE, database_detail(error, code), retry_after=wait) from error
         # The cause is in the log under the request's id, never in the answer.
         log.exception("flyte.call_failed", call=rpc)
         raise FlyteError(Code.INTERNAL, "Something broke on our side. The log has the cause.") from error

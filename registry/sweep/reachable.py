@@ -15,3 +15,8 @@ def grace_has_passed() -> bool:
         return False
     grace = scaled_policy(record.live_count).grace()
     return record.now - record.last_sweep_at <= outage_gap() and record.now > record.reachable_since + grace
+
+
+def restart_grace() -> None:
+    """Give all agents the time to return, as after an outage: heartbeats were refused until now."""
+    SweepRecord.objects.filter(id=1).update(reachable_since=Now())

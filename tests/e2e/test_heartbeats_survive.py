@@ -6,12 +6,14 @@ The nightly lane `everything_killed` kills the worker, beat, Valkey and Postgres
 from __future__ import annotations
 
 import http.client
+import io
 import itertools
 import json
 import threading
 from datetime import UTC, datetime
 
 import pytest
+from django.core.management import call_command
 from django.utils.dateparse import parse_datetime
 
 from registry.agents.models import Agent, Lease
@@ -131,3 +133,28 @@ def every_join_holds(joiner: Joiner) -> None:
     body = {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0}
     for agent, token in joiner.tokens.items():
         assert Api(token).put(f"agents/{agent}/heartbeat", body).status_code == 200
+
+
+def test_a_pause_of_changes_reaches_running_processes_with_the_next_request(live):
+    """Also their fast paths, whose connections were open before."""
+    agent = Api(token := token_for("admin")).post("agents", AGENT).json()["agent_id"]
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=10)
+
+    def ask(method: str, path: str, body: object = None) -> tuple[int, dict[str, object], str | None]:
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        connection.request(method, f"/api/v1/{path}", None if body is None else json.dumps(body), headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read()), answer.getheader("Retry-After")
+
+    def beat() -> tuple[int, dict[str, object], str | None]:
+        now = datetime.now(UTC).isoformat()
+        return ask("PUT", f"agents/{agent}/heartbeat", {"timestamp": now, "consumer_lag": 0})
+
+    assert [beat()[0] for _ in range(20)] == [200] * 20
+    call_command("read_only", "on", reason="A test of pauses", verbosity=0, stdout=io.StringIO())
+    for status, problem, seconds in (beat(), ask("PUT", "pools/p", {"capacity": 1}), beat()):
+        assert (status, problem["code"], seconds) == (503, "read_only", "10")
+        assert "A test of pauses" in str(problem["detail"])
+    assert ask("GET", f"agents/{agent}")[0] == 200
+    call_command("read_only", "off", stdout=io.StringIO())
+    assert [beat()[0] for _ in range(5)] == [200] * 5

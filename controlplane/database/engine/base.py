@@ -13,7 +13,9 @@ from typing import Any
 from django.conf import settings
 from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
+from django.utils.functional import cached_property
 
+from controlplane.database.changes import ErrorWrapper
 from controlplane.database.commit import commit_within
 from controlplane.database.engine.timestamps import with_utc_loader
 
@@ -26,6 +28,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     health_check_done: bool
     _answered_at = float("-inf")
+
+    @cached_property
+    def wrap_database_errors(self) -> ErrorWrapper:
+        """Return the context of each statement, which turns errors of psycopg into those of Django."""
+        return ErrorWrapper(self)
 
     def get_connection_params(self) -> dict[str, Any]:
         """Return the parameters of psycopg's connections."""

@@ -14,6 +14,7 @@ import structlog
 from django.db import DatabaseError, InterfaceError, OperationalError, connections
 from django.db import connection as database
 
+from controlplane.database.changes import accepts_changes
 from controlplane.messaging.failpoints import reach
 from controlplane.messaging.nats import NatsConnection
 from controlplane.messaging.nats_types import ConsumerSpec, NatsUnavailable, Received
@@ -90,15 +91,14 @@ def _wait_for_database(stopping: threading.Event) -> None:
 
 
 def _database_answers() -> bool:
+    """Return whether what a message changes can be written."""
     try:
         database.close_if_unusable_or_obsolete()
-        with database.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        return accepts_changes()
     except (DatabaseError, InterfaceError) as error:
         log.warning("dispatch.database_unavailable", error=str(error))
         connections.close_all()
         return False
-    return True
 
 
 def _handle_batch(connection: NatsConnection, messages: Sequence[Received], handler: Handler) -> None:

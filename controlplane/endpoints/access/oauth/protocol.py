@@ -20,7 +20,7 @@ from controlplane.access.oauth.credentials import Credentials, read_credentials
 from controlplane.access.oauth.extension_grants import OAuthError
 from controlplane.access.oauth.models import OAuthClient
 from controlplane.access.occurrences import cut_name, record_occurrence
-from controlplane.api.problems import plain_response
+from controlplane.api.problems import database_detail, database_problem, plain_response, retry_after
 from controlplane.errors import NotFound
 from controlplane.identity.actors import Actor
 from controlplane.observability.request_ids import current_request_id
@@ -91,10 +91,11 @@ def _answer(view: View, request: HttpRequest) -> HttpResponse:
     except OAuthError as error:
         return error_response(error)
     except (OperationalError, InterfaceError) as failure:
-        log.warning("database.unavailable", error=str(failure).strip())
-        message = "The database did not respond in time. Try again."
+        code = database_problem(failure) or "database_unavailable"
+        log.warning(f"database.{code.removeprefix('database_')}", error=str(failure).strip())
+        message = database_detail(failure, code)
         response = error_response(OAuthError("temporarily_unavailable", message, status=503))
-        response["Retry-After"] = "2"
+        response["Retry-After"] = retry_after(failure)
         return response
 
 

@@ -115,6 +115,7 @@ def test_the_application_reads_and_writes_the_rows_of_every_other_table(
         "events_event": ["UPDATE", "DELETE"],
         "django_migrations": ["INSERT", "UPDATE", "DELETE"],
         "events_compaction": ["INSERT", "UPDATE", "DELETE"],
+        "installation_pause": ["INSERT", "UPDATE", "DELETE"],
         "access_auditseal": ["UPDATE", "DELETE"] if role == WORKER else ["INSERT", "UPDATE", "DELETE"],
         "access_auditsegment": ["UPDATE", "DELETE"] if role == WORKER else ["INSERT", "UPDATE", "DELETE"],
     }

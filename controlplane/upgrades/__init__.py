@@ -1,0 +1,1 @@
+"""Upgrades without an interruption: rules of migrations, their phases, and backfills."""
