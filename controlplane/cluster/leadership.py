@@ -27,6 +27,7 @@ class Role(StrEnum):
     CONSUMER_MONITOR = "consumer_monitor"
     AGENT_CONFIG_CLUSTER = "agent_config_cluster"
     BEAT = "beat"
+    BACKFILLS = "backfills"
 
 
 def lead(role: Role, *, lease: timedelta = LEASE, holder: UUID | None = None) -> int | None:

@@ -56,6 +56,7 @@ APPS_WITH_TABLES = [
     "controlplane.notifications",
     "controlplane.members",
     "controlplane.installation",
+    "controlplane.upgrades",
     "overrides",
     "registry",
 ]
