@@ -31,6 +31,7 @@ def checkout(folder: Path) -> Path:
         f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.quote(sys.executable)} "$@"\n'
     )
     python.chmod(0o755)
+    (folder / "manage.py").symlink_to(ROOT / "manage.py")
     return folder
 
 

@@ -214,6 +214,12 @@ def _check_kept(after: int, *, is_beginning: bool) -> None:
 
     is_beginning: 0 means the oldest event that there is.
     """
+    if after and (until := log.continues_after(after)) is not None:
+        raise EventsGone(
+            f"Your last event is {after}, which was lost: the database was restored from a backup. Read the"
+            f" resources again, then continue after {until}.",
+            oldest_seq=until + 1,
+        )
     dropped = log.dropped_number()
     if after >= dropped or (after == 0 and is_beginning):
         return

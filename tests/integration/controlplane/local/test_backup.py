@@ -68,7 +68,8 @@ def test_the_documented_backup_can_be_restored_as_documented(
 
     assert int(tables) > 30
     with psycopg.connect(source) as before, psycopg.connect(target) as after:
-        assert after.execute(COUNTS).fetchone() == before.execute(COUNTS).fetchone()
+        records, overrides = before.execute(COUNTS).fetchone() or (0, 0)
+        assert after.execute(COUNTS).fetchone() == (records + 1, overrides), "One record of the restore."
         (jumped,), (last,) = (after.execute(LAST_SEQ).fetchone() or (0,) for after in (after, before))
         assert jumped == last + 1_000_000, "followers would miss events"
     # What the documented restart does.
