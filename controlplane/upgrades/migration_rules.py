@@ -190,7 +190,7 @@ RULES = (
     Rule(
         "locks_table",
         _pattern(r"^LOCK\b"),
-        "Whoever uses the table waits until the commit. Do without it, or lock rows.",
+        "Others that use the table wait until the commit. Do without it, or lock rows.",
     ),
     Rule(
         "mixes_with_concurrent",
