@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: chart nightly screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces
+.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -48,6 +48,20 @@ endif
 ifeq ($(or $(LANE),generated_requests),generated_requests)
 	GENERATED_EXAMPLES=20 $(BIN)/python -m pytest tests/contract/test_schemathesis.py $(ARGS)
 endif
+
+# One after another: together they would starve on two cores. ROUNDS=2 shortens the first.
+ha: .venv/.dev .tools/failover/.installed ## Run the lanes of high availability: failovers of Postgres, Valkey and NATS, and the pooler
+	@$(MAKE) nightly LANE=postgres_failover
+	@$(MAKE) nightly LANE=sentinel
+	@$(MAKE) nightly LANE=nats_cluster
+	THROUGH_PGBOUNCER=1 $(BIN)/python -m pytest -q tests/api $(ARGS)
+
+# Patroni has an environment of its own: we run it, and import nothing of it.
+.tools/failover/.installed: $(UV) requirements/failover.txt
+	@echo "Installing Patroni ..."
+	@$(UV) venv --quiet --allow-existing --python "$(PYTHON)" .tools/failover
+	@$(UV) pip install --quiet --python .tools/failover/bin/python --require-hashes -r requirements/failover.txt
+	@touch $@
 
 screenshots: .venv/.dev ## Take the screenshots in docs/images/ from the demo data; needs Chromium
 	SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/browser -k hinders_nobody
@@ -174,6 +188,7 @@ lock: $(UV) .venv/.created ## Update requirements/ to the newest allowed version
 	$(UV) pip compile $(LOCK_FLAGS) -c requirements/runtime.txt pyproject.toml -o requirements/core.txt
 	$(UV) pip compile $(LOCK_FLAGS) $(EXTRAS) --extra embedded -c requirements/runtime.txt pyproject.toml -o requirements/embedded.txt
 	$(UV) pip compile $(LOCK_FLAGS) --extra dev -c requirements/embedded.txt pyproject.toml -o requirements/dev.txt
+	printf 'patroni[etcd3]\npsycopg[binary]\n' | $(UV) pip compile $(LOCK_FLAGS) - -o requirements/failover.txt
 	@if command -v npm >/dev/null; then $(BIN)/python sdk/generate.py lock; else echo "npm not found: keeping sdk/typescript/package-lock.json."; fi
 EXTRAS := --extra flyte --extra kubernetes --extra otel --extra scim --extra uvloop
 LOCK_FLAGS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate

@@ -18,6 +18,7 @@ from controlplane.wsgi import application as django
 # isort: split
 # What follows uses models, and only now Django is set up.
 from controlplane.api.cors import Cors, rules_of
+from controlplane.database import silence
 from controlplane.endpoints.access import login_gate as gate
 from controlplane.endpoints.access.login_gate import LoginGate
 from controlplane.endpoints.access.password_queue import PasswordQueue, is_password_request
@@ -53,6 +54,7 @@ class Router:
     """One for each process: it holds the threads, what the fast paths keep, and who watches."""
 
     def __init__(self) -> None:
+        silence.watch.enable()
         self.bridge = Bridge(
             django,
             threads=settings.WEB_THREADS,

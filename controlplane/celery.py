@@ -23,6 +23,13 @@ def _measure_tasks(**_: Any) -> None:
     measure_tasks()
 
 
+@signals.celeryd_init.connect(weak=False)
+def _watch_for_silence(**_: Any) -> None:
+    from controlplane.database import silence
+
+    silence.watch.enable()
+
+
 @signals.beat_init.connect(weak=False)
 def _note_ticks(**_: Any) -> None:
     from controlplane.observability.queue_metrics import note_ticks

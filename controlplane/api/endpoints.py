@@ -17,11 +17,13 @@ from controlplane.access.denials import note_denial
 from controlplane.api import idempotency
 from controlplane.api.fields import Query
 from controlplane.api.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
+from controlplane.database.commit import OutcomeUnknown
 from controlplane.errors import ControlplaneError, NotAuthenticated, PermissionDenied
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.observability.request_ids import current_request_id
+from controlplane.web.unknown_outcomes import UNKNOWN_OUTCOME
 
 View = TypeVar("View", bound="Endpoint")
 _TRUE = {"true", "1"}
@@ -49,6 +51,9 @@ class Endpoint(APIView):
         return [] if self.request.method in self.unlimited_methods else super().get_throttles()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if UNKNOWN_OUTCOME in request.META:
+            # First of all: what was committed may have used up the caller's token.
+            raise OutcomeUnknown
         try:
             super().initial(request, *args, **kwargs)
         except NotAuthenticated:

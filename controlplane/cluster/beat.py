@@ -13,6 +13,7 @@ from celery.beat import PersistentScheduler
 from django.db import Error, connections
 
 from controlplane.cluster.leadership import Role, lead, resign
+from controlplane.database import silence
 
 # A third of the lease: two attempts may fail.
 _RENEWAL_SECONDS = 2.0
@@ -24,6 +25,10 @@ class LeaderScheduler(PersistentScheduler):
 
     _renewed_at = float("-inf")
     _leads = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        silence.watch.enable()
+        super().__init__(*args, **kwargs)
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Send tasks that are due, if this process leads; return the seconds until the next call."""

@@ -6,7 +6,7 @@ For the fast paths. They use libpq directly, because psycopg's cursors cost more
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +14,17 @@ from django.db import connection as django_connection
 from psycopg import AsyncConnection, OperationalError
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn, PGresult
+
+from controlplane.database.primary import (
+    ALL_OLD,
+    ASK,
+    OldTimeline,
+    attempts,
+    host_of,
+    primary,
+    server_of,
+)
+from controlplane.database.timelines import Server
 
 _NAME = b"prepared"
 _BINARY = 1
@@ -23,7 +34,7 @@ _DJANGO_ONLY = ("cursor_factory", "context", "prepare_threshold")
 class PreparedConnection:
     """Runs one statement at a time: callers await the result before the next call."""
 
-    def __init__(self, connection: AsyncConnection[Any]) -> None:
+    def __init__(self, connection: AsyncConnection[Any], server: Server) -> None:
         self._connection = connection
         self._pgconn: PGconn = connection.pgconn
         self._descriptor = self._pgconn.socket
@@ -31,6 +42,9 @@ class PreparedConnection:
         self._pending: asyncio.Future[list[PGresult]] | None = None
         self._results: list[PGresult] = []
         self._listening = False
+        self._host = host_of(self._pgconn)
+        # A primary never gets another timeline while it is up.
+        self._server = server
 
     @classmethod
     async def open(cls, statement: bytes, *, application: str, options: str) -> PreparedConnection:
@@ -41,12 +55,12 @@ class PreparedConnection:
         parameters = _session_parameters()
         parameters["options"] = f"{parameters.get('options', '')} {options}".strip()
         parameters["application_name"] = application
-        connection = await AsyncConnection.connect(**parameters, autocommit=True)
+        connection, server = await _connect(parameters)
         result = connection.pgconn.prepare(_NAME, statement)
         if result.status != ExecStatus.COMMAND_OK:
             await connection.close()
             raise OperationalError(result.get_error_message())
-        prepared_connection = cls(connection)
+        prepared_connection = cls(connection, server)
         prepared_connection._listen()
         return prepared_connection
 
@@ -56,6 +70,8 @@ class PreparedConnection:
         Parameters and results are in Postgres' binary formats. A commit that nobody confirms in time ends the
         connection: the next statement would wait behind it.
         """
+        if primary.is_old(self._server):
+            raise OldTimeline("The server is a former primary.")
         self._pgconn.send_query_prepared(_NAME, parameters, [_BINARY] * len(parameters), _BINARY)
         self._pending = self._loop.create_future()
         if self._pgconn.flush():  # a large statement may not fit into the socket at once
@@ -79,6 +95,7 @@ class PreparedConnection:
     def _give_up(self, seconds: float) -> None:
         self._stop_listening()
         self._pgconn.finish()
+        primary.avoid(self._host)
         self._fail(OperationalError(f"Postgres did not confirm the statement within {seconds} s."))
 
     async def rows(self, statement: str, *parameters: int) -> list[tuple[Any, ...]]:
@@ -93,6 +110,9 @@ class PreparedConnection:
                 self._listen()
 
     async def close(self) -> None:
+        """Close the connection. If a statement is not answered yet, other hosts are tried first."""
+        if self._pending is not None and not self._pending.done():
+            primary.avoid(self._host)
         self._stop_listening()
         await self._connection.close()
 
@@ -137,6 +157,23 @@ class PreparedConnection:
     def _fail(self, error: Exception) -> None:
         if self._pending is not None and not self._pending.done():
             self._pending.set_exception(error)
+
+
+async def _connect(parameters: Mapping[str, Any]) -> tuple[AsyncConnection[Any], Server]:
+    """Connect to a server that is no former primary. Raises psycopg.Error."""
+    for _ in attempts(parameters):
+        connection = await AsyncConnection.connect(**primary.ordered(parameters), autocommit=True)
+        try:
+            rows = await (await connection.execute(ASK)).fetchall()
+            ((system, wal_file),) = rows
+        except BaseException:
+            await connection.close()
+            raise
+        server = server_of(system, wal_file)
+        if primary.admit(server, host_of(connection.pgconn)):
+            return connection, server
+        await connection.close()
+    raise OldTimeline(ALL_OLD)
 
 
 def _session_parameters() -> dict[str, Any]:

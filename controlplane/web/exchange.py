@@ -42,13 +42,14 @@ class Exchange(ABC):
 class AsgiExchange(Exchange):
     """A request under another ASGI server than ours."""
 
-    __slots__ = ("_done",)
+    __slots__ = ("_done", "_left_to")
 
     def __init__(self, method: str, head: RequestHead, body: bytes, began_at: float) -> None:
         self.method, self.head, self.body, self.began_at = method, head, body, began_at
         self._done: asyncio.Future[tuple[FastAnswer, Learned] | None] = (
             asyncio.get_running_loop().create_future()
         )
+        self._left_to: Application | None = None
 
     def answer(self, answer: FastAnswer, learned: Learned) -> None:
         if not self._done.done():
@@ -56,6 +57,7 @@ class AsgiExchange(Exchange):
 
     def leave(self, django: Application, learned: LearnedHeaders) -> None:
         if not self._done.done():
+            self._left_to = django
             self._done.set_result(None)
 
     async def finish(
@@ -65,7 +67,7 @@ class AsgiExchange(Exchange):
         result = await self._done
         if result is None:
             learning = learned.learn_from(send, is_secure=self.head.is_secure)
-            await django(scope, replay_body(self.body, receive), learning)
+            await (self._left_to or django)(scope, replay_body(self.body, receive), learning)
             return
         answer, known = result
         headers = [*known.headers, *answer.headers]

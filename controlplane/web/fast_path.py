@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 
 import structlog
 
+from controlplane.database.commit import OutcomeUnknown
 from controlplane.observability.request_ids import choose, new_request_id
 from controlplane.web.django_bridge import Application, Receive, Scope, Send
 from controlplane.web.exchange import AsgiExchange, Exchange, FastAnswer
@@ -16,6 +17,7 @@ from controlplane.web.fast_requests import RawHead, RequestHead, RequestHeads, w
 from controlplane.web.incomplete_body import receive_nothing
 from controlplane.web.learned_headers import LearnedHeaders
 from controlplane.web.request_metrics import RequestMetrics
+from controlplane.web.unknown_outcomes import with_unknown_outcome
 
 log = structlog.get_logger(__name__)
 _NOT_MODIFIED = 304
@@ -82,6 +84,10 @@ class FastPath(ABC):
         """Let Django answer."""
         exchange.leave(self._django, self.learned)
 
+    def leave_unknown(self, exchange: Exchange) -> None:
+        """Let Django say that the outcome is unknown: a second attempt would meet what the first has left."""
+        exchange.leave(with_unknown_outcome(self._django), self.learned)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer under another ASGI server than ours, such as that of a benchmark."""
         began_at = time.perf_counter()
@@ -109,7 +115,7 @@ class TaskPath(FastPath):
 
     @abstractmethod
     async def answer(self, head: RequestHead, body: bytes, request_id: str) -> FastAnswer | None:
-        """Return the response to a plain request; None if Django must answer."""
+        """Return the response to a plain request; None if Django must answer. Raises OutcomeUnknown."""
 
     def handle(self, exchange: Exchange, request_id: str) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(exchange, request_id))
@@ -119,6 +125,9 @@ class TaskPath(FastPath):
     async def _answer(self, exchange: Exchange, request_id: str) -> None:
         try:
             answer = await self.answer(exchange.head, exchange.body, request_id)
+        except OutcomeUnknown:
+            self.leave_unknown(exchange)
+            return
         except Exception:  # Django gets the same error and reports it
             log.exception("fast_path.failed")
             answer = None

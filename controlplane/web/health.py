@@ -2,8 +2,8 @@
 
 Without Postgres, with missing migrations, or too old for the schema, a process is not ready. Without Valkey
 or NATS, or with streams that differ from those that are needed, it is degraded and still ready: nothing
-acknowledged depends on them (reliability.md F5, F14). It also is while Postgres accepts no changes:
-reads go on.
+acknowledged depends on them (reliability.md F5, F14). It also is while Postgres accepts no changes (reads go
+on), while no standby can confirm changes, and while a former primary still accepts connections.
 
 Under ASGI `health_answers` answers in the event loop; the middleware here is for WSGI servers and tests.
 """
@@ -20,6 +20,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from controlplane.database.changes import accepts_changes
+from controlplane.database.primary import primary
 from controlplane.members.presence import is_this_too_old
 from controlplane.messaging.nats import server_answers
 from controlplane.messaging.streams import have_no_differences
@@ -138,6 +139,28 @@ def _migrations() -> bool:
     return True
 
 
+def _has_synchronous_standby() -> bool:
+    """Return whether a standby can confirm changes, if one must; else they hang, and get `outcome_unknown`.
+
+    Without the rights of pg_read_all_stats, nobody sees which standby is synchronous: then any will do.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_HAS_SYNCHRONOUS_STANDBY)
+        return bool(cursor.fetchone()[0])
+
+
+# Patroni's `*` in strict mode names any standby.
+_HAS_SYNCHRONOUS_STANDBY = """
+SELECT pg_is_in_recovery() OR current_setting('synchronous_standby_names') = '' OR EXISTS (
+       SELECT FROM pg_stat_replication WHERE sync_state IS NULL OR sync_state IN ('sync', 'quorum'))
+"""
+
+
+def _sees_no_former_primary() -> bool:
+    """Return whether no connection to a former primary was refused within half a minute."""
+    return not primary.has_refused()
+
+
 def _next_month_has_partitions() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(_LOGS_ENDING_SOON)
@@ -175,6 +198,8 @@ CHECKS = (
     Check("postgres", True, _postgres, "postgres"),
     Check("migrations", True, _migrations, "postgres"),
     Check("writable", False, accepts_changes, "postgres", failure="read_only"),
+    Check("standby", False, _has_synchronous_standby, "postgres"),
+    Check("timeline", False, _sees_no_former_primary, "memory"),
     Check("valkey", False, _valkey, "valkey"),
     Check("nats", False, _nats, "nats"),
     # What the relays have seen: StreamRecord says what differs.

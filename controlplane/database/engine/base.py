@@ -1,5 +1,7 @@
 """Django's Postgres engine (`ENGINE`): checks of connections by their socket, and commits that end in time.
 
+It also refuses former primaries: see controlplane.database.primary.
+
 Django would run `SELECT 1` before each request: a quarter of the statements of a small one.
 """
 
@@ -10,14 +12,19 @@ import time
 from datetime import UTC
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
 from django.utils.functional import cached_property
+from psycopg import Connection
 
+from controlplane.database import silence
 from controlplane.database.changes import ErrorWrapper
-from controlplane.database.commit import commit_within
+from controlplane.database.commit import OutcomeUnknown, commit_within
 from controlplane.database.engine.timestamps import with_utc_loader
+from controlplane.database.primary import ALL_OLD, OldTimeline, attempts, host_of, primary, read_server
+from controlplane.database.timelines import Server
 
 # A firewall can drop a connection that is idle without a word, so it is asked now and then all the same.
 _CHECK_SECONDS = 1.0
@@ -28,6 +35,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     health_check_done: bool
     _answered_at = float("-inf")
+    _server = Server("", None)
+    _host = ("", "")
 
     @cached_property
     def wrap_database_errors(self) -> ErrorWrapper:
@@ -41,6 +50,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
             parameters["context"] = with_utc_loader(parameters["context"])
         return parameters
 
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Connection[Any]:
+        """Connect to a host that is no former primary. Raises psycopg.OperationalError."""
+        for _ in attempts(conn_params):
+            opened: Connection[Any] = super().get_new_connection(primary.ordered(conn_params))
+            self._host = host_of(opened.pgconn)
+            self._server = read_server(opened.pgconn)
+            if primary.admit(self._server, self._host):
+                self._answered_at = time.monotonic()
+                silence.watch.watch(opened)
+                return opened
+            opened.close()
+        raise OldTimeline(ALL_OLD)
+
     def close_if_health_check_failed(self) -> None:
         """Close the connection if it does not work, at the first statement of a request."""
         if not self.health_check_done and self._is_surely_open():
@@ -49,17 +71,29 @@ class DatabaseWrapper(base.DatabaseWrapper):
             super().close_if_health_check_failed()
 
     def is_usable(self) -> bool:
-        """Return whether Postgres answers on the connection."""
-        usable: bool = super().is_usable()
-        self._answered_at = time.monotonic() if usable else float("-inf")
-        return usable
+        """Return whether a server that is no former primary answers on the connection."""
+        self._answered_at = float("-inf")
+        if self.connection is None:
+            return False
+        try:
+            self._server = read_server(self.connection.pgconn)
+        except psycopg.Error:
+            return False
+        if not primary.admit(self._server, self._host):
+            return False
+        self._answered_at = time.monotonic()
+        return True
 
     def _commit(self) -> None:
         """Commit; Django calls it at the end of a transaction. Raises OutcomeUnknown."""
         if self.connection is None:
             return
         with debug_transaction(self, "COMMIT"), self.wrap_database_errors:
-            commit_within(self.connection, settings.DATABASE_COMMIT_WAIT_SECONDS)
+            try:
+                commit_within(self.connection, settings.DATABASE_COMMIT_WAIT_SECONDS)
+            except OutcomeUnknown:
+                primary.avoid(self._host)
+                raise
 
     def _is_surely_open(self) -> bool:
         """Return whether Postgres has just answered, and has not closed the connection since.
@@ -68,7 +102,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """
         if self.connection is None or time.monotonic() - self._answered_at > _CHECK_SECONDS:
             return False
-        if self.connection.closed:
+        if self.connection.closed or primary.is_old(self._server):
             return False
         watch = select.poll()
         watch.register(self.connection.fileno(), select.POLLIN)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from controlplane.database import silence
 from controlplane.extras import is_installed, missing
 from controlplane.members.presence import present
 from controlplane.observability.process_pages import serve_metrics
@@ -49,6 +50,7 @@ class Command(BaseCommand):
         from overrides.flyte.grpc_server import serve
 
         _check_encrypted()
+        silence.watch.enable()
         if not is_checked:
             self.check()
         serve_metrics("flyte-grpc")

@@ -8,6 +8,7 @@ import msgspec
 from django.conf import settings
 
 from controlplane.api.idempotency import is_valid_key
+from controlplane.database.commit import OutcomeUnknown
 from controlplane.formats.strict_json import parse_json
 from controlplane.web.django_bridge import Application
 from controlplane.web.exchange import FastAnswer
@@ -23,6 +24,8 @@ from registry.joining.repeated_joins import repeat_key
 from registry.metrics import JOINS
 
 JOIN_ROUTE = "/api/v1/agents:join"
+# No response is empty.
+_UNKNOWN = b""
 
 
 class FastJoins(TaskPath):
@@ -31,7 +34,7 @@ class FastJoins(TaskPath):
         # The route's name in Django's resolver.
         metrics = RequestMetrics(JOIN_ROUTE.removeprefix("/"), JOINS)
         super().__init__(django, heads, metrics, status=201)
-        self._batches = ThreadBatches(_join, most=settings.JOINS_AT_ONCE, name="joins")
+        self._batches = ThreadBatches(_join, most=settings.JOINS_AT_ONCE, name="joins", unknown=_UNKNOWN)
 
     async def answer(self, head: RequestHead, body: bytes, request_id: str) -> FastAnswer | None:
         registration = read_registration(body)
@@ -45,6 +48,9 @@ class FastJoins(TaskPath):
         content = await self._batches.ask(JoinRequest(head.token_digest, registration, request_id, repeat))
         if content is None:
             return None
+        if content == _UNKNOWN:
+            # Joined again, an agent would find its own name in use.
+            raise OutcomeUnknown
         self._metrics.count("accepted")
         return FastAnswer(201, content)
 

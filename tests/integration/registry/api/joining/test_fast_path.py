@@ -7,6 +7,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection
@@ -18,6 +19,7 @@ from controlplane.asgi import Router
 from controlplane.events.models import Event
 from controlplane.pools.models import PoolUsage
 from controlplane.pools.pools import PoolSpec, create_pool
+from controlplane.web import thread_batches
 from registry.agents import policies
 from registry.agents.models import Agent, Lease
 from registry.api.agents import schemas
@@ -27,6 +29,7 @@ from registry.joining.models import JoinToken
 from registry.task_types.models import ServedTaskType
 from tests.support.api_client import ACTOR, AGENT, Api, token_for
 from tests.support.asgi_client import Worker, close_connections
+from tests.support.waiting import until
 
 PATH = "/api/v1/agents:join"
 FULL = {
@@ -473,3 +476,36 @@ def test_a_teams_token_is_taken_by_the_fast_path_and_its_agent_belongs_to_the_te
     assert list(bindings.values_list("owned_by_id", flat=True)) == [team.id, team.id]
     joins = Event.objects.filter(type__in=["agent.registered", "role.bound"], team_id=team.id)
     assert sorted(joins.values_list("type", flat=True)) == ["agent.registered"] * 2 + ["role.bound"] * 2
+
+
+@pytest.fixture
+def no_standby(services, settings):
+    """Commits wait for a standby that does not exist. Call it to let them go on."""
+    settings.DATABASE_COMMIT_WAIT_SECONDS = 0.5
+    with psycopg.connect(services.environment["DATABASE_URL"], autocommit=True) as administrator:
+
+        def configure(*statements: str) -> None:
+            for statement in statements:
+                administrator.execute(statement)
+            administrator.execute("SELECT pg_reload_conf()")
+
+        configure("ALTER SYSTEM SET synchronous_standby_names = 'missing'")
+        until(lambda: administrator.execute("SHOW synchronous_standby_names").fetchone()[0] == "missing")
+        yield lambda: configure("ALTER SYSTEM RESET synchronous_standby_names")
+        configure("ALTER SYSTEM RESET synchronous_standby_names")
+
+
+def test_a_join_that_may_have_been_committed_is_not_tried_again(web, no_standby, monkeypatch):
+    """Tried again, it would find its own name in use, and be refused as if somebody else had it."""
+    secret = invite()
+    monkeypatch.setattr(
+        thread_batches, "_LIMITS", f"{thread_batches._LIMITS}; SET LOCAL synchronous_commit = on"
+    )
+
+    answer, _ = web.join(secret, AGENT)
+    assert (answer.status, json.loads(answer.body)["code"]) == (503, "outcome_unknown")
+    assert answer["Retry-After"] == "2"
+
+    no_standby()
+    until(lambda: Agent.objects.count() == 1, 10)
+    assert JoinToken.objects.get().uses_left == 99

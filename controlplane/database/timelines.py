@@ -1,0 +1,27 @@
+"""Timelines of Postgres: a promotion begins a new one, so that a former primary has a lower one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What a server says about itself.
+
+    system: which cluster it is a copy of. timeline: the one that it writes; None if it is a standby, which
+    writes none.
+    """
+
+    system: str
+    timeline: int | None
+
+
+def is_old(server: Server, highest: Mapping[str, int]) -> bool:
+    """Return whether a server writes a timeline that another copy has left behind.
+
+    highest: the highest timeline seen of each system. What a former primary writes is lost, and what it
+    reads may have changed since. Another system, such as one that was restored from a dump, counts anew.
+    """
+    return server.timeline is not None and server.timeline < highest.get(server.system, 0)

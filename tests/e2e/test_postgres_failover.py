@@ -1,0 +1,40 @@
+"""The machine of the primary dies, under load: two nodes of Patroni, where one goes on alone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from controlplane.local import Services
+from tests.support import patroni
+from tests.support.failover_site import FailoverSite
+from tests.support.patroni import PatroniCluster, short_folder
+
+pytestmark = pytest.mark.skipif(bool(patroni.missing()), reason=patroni.missing() or "installed")
+
+
+@pytest.fixture
+def site(services: Services) -> Iterator[FailoverSite]:
+    folder = short_folder()
+    cluster = PatroniCluster(folder, 2)
+    site = FailoverSite(services, folder, cluster)
+    try:
+        site.start_load()
+        yield site
+    finally:
+        site.stop()
+        cluster.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_dead_primary_loses_no_change_and_no_agent(site: FailoverSite):
+    victim = site.cluster.primary()
+    assert victim is not None
+    assert site.fail("kill", victim.kill) <= 30
+    victim.start()
+    site.cluster.wait_until_complete()
+    figures = site.settle()
+    figures.verify()
+    assert sum(verdict.acknowledged for verdict in figures.verdicts.values()) > 100
