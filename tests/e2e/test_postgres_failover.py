@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,17 +17,22 @@ pytestmark = pytest.mark.skipif(bool(patroni.missing()), reason=patroni.missing(
 
 
 @pytest.fixture
-def site(services: Services) -> Iterator[FailoverSite]:
+def cluster() -> Iterator[PatroniCluster]:
     folder = short_folder()
     cluster = PatroniCluster(folder, 2)
-    site = FailoverSite(services, folder, cluster)
+    yield cluster
+    cluster.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def site(services: Services, cluster: PatroniCluster, tmp_path: Path) -> Iterator[FailoverSite]:
+    site = FailoverSite(services, tmp_path, cluster)
     try:
         site.start_load()
         yield site
     finally:
         site.stop()
-        cluster.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_a_dead_primary_loses_no_change_and_no_agent(site: FailoverSite):

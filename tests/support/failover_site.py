@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -138,6 +139,7 @@ class FailoverSite:
 
     def __init__(self, services: Services, folder: Path, cluster: PatroniCluster) -> None:
         self.cluster, self._folder = cluster, folder
+        self._began = time.monotonic()
         self._environment = {
             **services.environment,
             **LIVENESS,
@@ -151,7 +153,9 @@ class FailoverSite:
             "LOG_LEVEL": "INFO",
         }
         self.figures = Figures()
+        self._step("cluster")
         self._agents = self._set_up()
+        self._step("database")
         self.system = System(self._environment, folder)
         self._threads: list[Writer | Reader | Beats] = []
 
@@ -170,6 +174,7 @@ class FailoverSite:
         for thread in self._threads:
             thread.start()
         until(lambda: all(writer.acknowledged_at for writer in self.writers), 60, self._told)
+        self._step("processes")
 
     def fail(self, name: str, fault: Callable[[], object], *, heals: float = 60) -> float:
         """Have something fail; return the seconds without an acknowledged write, once writes go on.
@@ -243,17 +248,23 @@ class FailoverSite:
             cursor.execute("UPDATE registry_lease SET expires_at = now() + interval '90 s'")
         return agents
 
+    def _step(self, name: str) -> None:
+        print(f"{name}: ready after {time.monotonic() - self._began:.0f} s", flush=True)
+
     def _manage(self, *words: str) -> None:
-        environment = {**self._environment, "DATABASE_STATEMENT_TIMEOUT_MS": "0", "PATH": "/usr/bin:/bin"}
+        # To wait for a standby after each of a thousand statements would take a minute.
+        url = f"{self.cluster.url}&options=-c%20synchronous_commit%3Doff"
+        environment = {**self._environment, "DATABASE_URL": url, "DATABASE_STATEMENT_TIMEOUT_MS": "0"}
         command = [sys.executable, str(ROOT / "manage.py"), *words]
-        subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        everything = {**os.environ, **environment}
+        subprocess.run(command, env=everything, check=True, capture_output=True, text=True)
 
     def _prepare_writers(self) -> None:
         self._ask("PUT", "pools/failover", {"capacity": 1_000_000})
         for writer in self.writers:
             if writer.kind is OVERRIDE:
                 project = f"{OVERRIDE.name}-{writer.number}"
-                self._ask("POST", "projects", {"id": project, "name": project})
+                self._ask("POST", "scopes/projects", {"id": project, "name": project})
 
     def _ask(self, method: str, path: str, body: dict[str, Any]) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", self.system.port, timeout=20)
