@@ -1,4 +1,4 @@
-"""Requests whose outcome a fast path does not know: Django says so, and does nothing else with them."""
+"""Requests whose outcome a fast path does not know: Django answers `outcome_unknown`, and does no work."""
 
 from __future__ import annotations
 
