@@ -22,6 +22,6 @@ def is_old(server: Server, highest: Mapping[str, int]) -> bool:
     """Return whether a server writes a timeline that another copy has left behind.
 
     highest: the highest timeline seen of each system. What a former primary writes is lost, and what it
-    reads may have changed since. Another system, such as one that was restored from a dump, counts anew.
+    reads may have changed since. Another system, such as one restored from a dump, counts from the start.
     """
     return server.timeline is not None and server.timeline < highest.get(server.system, 0)
