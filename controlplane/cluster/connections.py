@@ -23,7 +23,8 @@ class Processes:
 class Threads:
     """Connections within one process, from its settings.
 
-    heartbeats, joins, fast_reads, config_polls: of each web worker. relay: its loops.
+    heartbeats, joins, fast_reads, config_polls: of each web worker. relay: its loops. samples: of each web
+    worker too, if there are read replicas.
     """
 
     web: int
@@ -33,6 +34,7 @@ class Threads:
     config_polls: int
     flyte_grpc: int
     relay: int
+    samples: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def demand(processes: Processes, threads: Threads) -> list[Demand]:
     workers = processes.web * processes.web_workers
     sessions = threads.heartbeats + threads.joins + threads.fast_reads + threads.config_polls
     return [
-        Demand("web", workers * threads.web, workers * sessions),
+        Demand("web", workers * (threads.web + threads.samples), workers * sessions),
         Demand("flyte-grpc", processes.flyte_grpc * threads.flyte_grpc, processes.flyte_grpc),
         Demand("worker", processes.workers * processes.worker_children, 0),
         Demand("beat", processes.beats, 0),

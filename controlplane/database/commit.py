@@ -18,8 +18,14 @@ class OutcomeUnknown(OperationalError):
     """The connection ended, or the time was over, before Postgres confirmed the commit."""
 
 
-def commit_within(opened: Connection[Any], seconds: float) -> None:
+# Where the primary is after a commit: at the commit or further.
+POSITION = b"SELECT pg_walfile_name(lsn), lsn::text FROM pg_current_wal_insert_lsn() AS lsn"
+
+
+def commit_within(opened: Connection[Any], seconds: float, question: bytes = b"") -> PGresult | None:
     """Commit the transaction of a connection. Raises OutcomeUnknown; psycopg.Error: it was rolled back.
+
+    question: a statement for after the commit, in the same round trip; its result is returned.
 
     seconds: 0 for no limit. A commit hangs while no synchronous standby confirms it, and `statement_timeout`
     does not end it. To cancel it would be worse: Postgres then confirms what only it has. So the connection
@@ -27,16 +33,16 @@ def commit_within(opened: Connection[Any], seconds: float) -> None:
     """
     pgconn = opened.pgconn
     if pgconn.transaction_status == TransactionStatus.IDLE and pgconn.status == ConnStatus.OK:
-        return
+        return None
     try:
-        pgconn.send_query(b"COMMIT")
-        result = _result(pgconn, time.monotonic() + seconds if seconds else None)
+        pgconn.send_query(b"COMMIT;" + question if question else b"COMMIT")
+        results = _results(pgconn, time.monotonic() + seconds if seconds else None)
     except (psycopg.OperationalError, TimeoutError) as error:
         opened.close()
         raise OutcomeUnknown(str(error).strip()) from error
-    if result.status == ExecStatus.COMMAND_OK:
-        return
-    refusal = error_from_result(result, opened.info.encoding)
+    if results[0].status == ExecStatus.COMMAND_OK:
+        return results[1] if len(results) > 1 else None
+    refusal = error_from_result(results[0], opened.info.encoding)
     if pgconn.status == ConnStatus.OK:
         # Postgres has answered, and goes on: nothing of the transaction is left.
         raise refusal
@@ -44,8 +50,8 @@ def commit_within(opened: Connection[Any], seconds: float) -> None:
     raise OutcomeUnknown(str(refusal).strip()) from refusal
 
 
-def _result(pgconn: PGconn, deadline: float | None) -> PGresult:
-    """Wait for the result of the statement that was sent. Raises TimeoutError, psycopg.OperationalError."""
+def _results(pgconn: PGconn, deadline: float | None) -> list[PGresult]:
+    """Wait for the results of what was sent. Raises TimeoutError, psycopg.OperationalError."""
     watch = select.poll()
     watch.register(pgconn.socket, select.POLLIN)
     pgconn.flush()
@@ -57,7 +63,7 @@ def _result(pgconn: PGconn, deadline: float | None) -> PGresult:
             pgconn.consume_input()
         result = pgconn.get_result()
         if result is None:
-            return results[0]
+            return results
         results.append(result)
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "DATABASE_DIRECT",
     "DATABASE_LIMITS",
     "DATABASE_POOLER",
+    "DATABASE_ROUTERS",
 ]
 
 _POOLERS = ("none", "transaction")
@@ -43,6 +44,13 @@ DATABASE_POOLER = env.parsed(
     default="none",
     meaning="What DATABASE_URL leads to: `none` (Postgres itself) or `transaction` (PgBouncer in transaction"
     " mode, which also needs DATABASE_DIRECT_URL, and `manage.py database_roles` once).",
+)
+_REPLICA_URL = env.text(
+    "DATABASE_REPLICA_URL",
+    default="",
+    meaning="URL of read replicas, as postgresql://user:password@host1:5432,host2:5432/name, without a pooler"
+    " of transactions. They answer lists, history, audit, events and exports with a stated staleness."
+    " Default: the primary answers everything.",
 )
 _MAX_AGE = env.integer(
     "DATABASE_CONN_MAX_AGE",
@@ -76,9 +84,9 @@ DATABASE_LIMITS = {
 }
 
 
-def _parameters(name: str, url: str) -> dict[str, Any]:
+def _parameters(name: str, url: str, **options: str) -> dict[str, Any]:
     try:
-        return read_url(name, url)
+        return read_url(name, url, **options)
     except ValueError as error:
         raise ImproperlyConfigured(str(error)) from error
 
@@ -110,6 +118,24 @@ def _direct() -> dict[str, Any] | None:
     return None
 
 
-DATABASES = {"default": _database()}
+def _replicas() -> dict[str, dict[str, Any]]:
+    if not _REPLICA_URL:
+        return {}
+    parameters = _parameters("DATABASE_REPLICA_URL", _REPLICA_URL, session="standby")
+    if "," in str(parameters.get("host", "")):
+        # Each new connection goes to any of them.
+        parameters.setdefault("load_balance_hosts", "random")
+    database = {
+        **django_database(with_limits(parameters, DATABASE_LIMITS)),
+        "ENGINE": "controlplane.database.engine",
+        "CONN_MAX_AGE": _MAX_AGE,
+        "CONN_HEALTH_CHECKS": True,
+        "TEST": {"MIRROR": "default"},
+    }
+    return {"replica": database}
+
+
+DATABASES = {"default": _database(), **_replicas()}
+DATABASE_ROUTERS = ["controlplane.replicas.router.ReplicaRouter"] if _REPLICA_URL else []
 # Parameters of psycopg for connections that no pooler may share; None: those of Django.
 DATABASE_DIRECT = _direct()

@@ -22,10 +22,11 @@ FAILURE_DETECTION: Mapping[str, Any] = {
 _DJANGO_NAMES = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 
 
-def read_url(name: str, url: str) -> dict[str, Any]:
+def read_url(name: str, url: str, *, session: str = "read-write") -> dict[str, Any]:
     """Return the parameters in a URL, with defaults that notice a dead machine. Raises ValueError.
 
-    name: of the setting. Several hosts are tried in order until one accepts writes, unless the URL says else.
+    name: of the setting. session: of several hosts, which one is used (`target_session_attrs`), unless the
+    URL says else.
     """
     try:
         parameters: dict[str, Any] = dict(conninfo_to_dict(url))
@@ -35,7 +36,7 @@ def read_url(name: str, url: str) -> dict[str, Any]:
         parameters.setdefault(parameter, value)
     if "," in str(parameters.get("host", "")):
         # A standby accepts connections too, and would refuse every write.
-        parameters.setdefault("target_session_attrs", "read-write")
+        parameters.setdefault("target_session_attrs", session)
     return parameters
 
 

@@ -33,7 +33,14 @@ _poolers: list[PgBouncer] = []
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     # The suite's own, whatever the shell says: tests must never meet a real installation.
-    for name in ("PROMETHEUS_MULTIPROC_DIR", "SECRET_KEY", "PORT", "DEMO", "ANONYMOUS_READ"):
+    for name in (
+        "PROMETHEUS_MULTIPROC_DIR",
+        "SECRET_KEY",
+        "PORT",
+        "DEMO",
+        "ANONYMOUS_READ",
+        "DATABASE_REPLICA_URL",
+    ):
         os.environ.pop(name, None)
     for name in [name for name in os.environ if name.startswith("OTEL_")]:
         del os.environ[name]

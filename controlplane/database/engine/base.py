@@ -18,10 +18,11 @@ from django.db.backends.postgresql import base
 from django.db.backends.utils import debug_transaction
 from django.utils.functional import cached_property
 from psycopg import Connection
+from psycopg.pq import ExecStatus
 
 from controlplane.database import silence
 from controlplane.database.changes import ErrorWrapper
-from controlplane.database.commit import OutcomeUnknown, commit_within
+from controlplane.database.commit import POSITION, OutcomeUnknown, commit_within
 from controlplane.database.engine.timestamps import with_utc_loader
 from controlplane.database.primary import ALL_OLD, OldTimeline, attempts, host_of, primary, read_server
 from controlplane.database.timelines import Server
@@ -37,6 +38,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     _answered_at = float("-inf")
     _server = Server("", None)
     _host = ("", "")
+    # Whether commits shall say where they are in the write-ahead log, and where the last one is: the name of
+    # its file and its LSN.
+    wants_position = False
+    committed_at: tuple[str, str] | None = None
 
     @cached_property
     def wrap_database_errors(self) -> ErrorWrapper:
@@ -90,10 +95,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return
         with debug_transaction(self, "COMMIT"), self.wrap_database_errors:
             try:
-                commit_within(self.connection, settings.DATABASE_COMMIT_WAIT_SECONDS)
+                question = POSITION if self.wants_position else b""
+                answer = commit_within(self.connection, settings.DATABASE_COMMIT_WAIT_SECONDS, question)
             except OutcomeUnknown:
                 primary.avoid(self._host)
                 raise
+        if answer is not None and answer.status == ExecStatus.TUPLES_OK:
+            walfile, lsn = answer.get_value(0, 0), answer.get_value(0, 1)
+            if walfile and lsn:
+                self.committed_at = (walfile.decode(), lsn.decode())
 
     def _is_surely_open(self) -> bool:
         """Return whether Postgres has just answered, and has not closed the connection since.

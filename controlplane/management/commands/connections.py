@@ -52,6 +52,7 @@ def _threads() -> Threads:
         config_polls=settings.CONFIG_POLL_CONNECTIONS,
         flyte_grpc=settings.FLYTE_GRPC_THREADS,
         relay=len(LOOPS),
+        samples=1 if settings.DATABASE_ROUTERS else 0,
     )
 
 

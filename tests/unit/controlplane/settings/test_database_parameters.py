@@ -70,6 +70,22 @@ def settings_of(**environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_replicas_are_standbys_with_the_same_limits_and_any_of_them_will_do():
+    program = (
+        "from controlplane.settings import database as d;"
+        "print(d.DATABASES.get('replica'), d.DATABASE_ROUTERS)"
+    )
+    environment = {"PATH": os.environ["PATH"], "DATABASE_REPLICA_URL": "postgresql://me@a,b/cp"}
+    command = [sys.executable, "-c", program]
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert "'target_session_attrs': 'standby', 'load_balance_hosts': 'random'" in shown
+    assert "statement_timeout=5000" in shown
+    assert "ReplicaRouter" in shown
+    del environment["DATABASE_REPLICA_URL"]
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert shown == "None []\n"
+
+
 def test_behind_a_pooler_connections_bring_no_options_and_cursors_stay_here():
     pooled = settings_of(
         DATABASE_URL="postgresql://me@pooler:6432/cp",

@@ -1,0 +1,1 @@
+"""Read replicas: which request may read from one, by its position and the staleness that it accepts."""
