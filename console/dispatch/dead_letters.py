@@ -14,6 +14,7 @@ from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import cpctl, curl
 from console.filter_choices import select_options
 from console.pages import actor_of, load_page, page
+from console.stale_lists import may_be_stale
 from controlplane.access.team_models import Team
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -28,6 +29,7 @@ _REASON = Field("reason", "Reason", hint="Kept in the audit log.")
 
 
 @page
+@may_be_stale
 def dead_letters(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require_for_some_owner(Action.RESOURCE_READ)
     state = request.GET.get("state", LetterState.OPEN.value)

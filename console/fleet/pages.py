@@ -14,6 +14,7 @@ from console.fleet import list_query
 from console.fleet.counts import CHOICES, LATE
 from console.fleet.silence import silence
 from console.pages import load_page, page
+from console.stale_lists import may_be_stale
 from controlplane.errors import InvalidRequest
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -24,6 +25,7 @@ from registry.listing import counts
 
 
 @page
+@may_be_stale
 def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require_for_some_owner(Action.AGENT_READ)
     filters = {name: request.GET.get(name, "").strip() for name in list_query.FILTERS}

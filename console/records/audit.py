@@ -12,6 +12,7 @@ from console.cpctl_commands import curl
 from console.pages import load_page, page
 from console.records import changes
 from console.records.export import as_csv, as_json_lines
+from console.stale_lists import may_be_stale
 from controlplane.access.models import AuditRecord
 from controlplane.access.visible_audit import visible_records
 from controlplane.identity.callers import Caller
@@ -40,6 +41,7 @@ _COLUMNS = (
 
 
 @page
+@may_be_stale
 def audit(request: HttpRequest, caller: Caller) -> HttpResponse:
     parameters = {name: request.GET.get(name, "").strip() for name in FILTERS}
     filters = {name: value for name, value in parameters.items() if value}

@@ -12,6 +12,7 @@ from django.utils.http import urlencode
 from console.cpctl_commands import cpctl, curl
 from console.filter_choices import select_options
 from console.pages import load_page, page
+from console.stale_lists import may_be_stale
 from controlplane.endpoints.events.schemas import show_event
 from controlplane.events import log, types
 from controlplane.events.models import Event
@@ -23,6 +24,7 @@ _FILTERS = ("type", "object_type", "object_id")
 
 
 @page
+@may_be_stale
 def events(request: HttpRequest, caller: Caller) -> HttpResponse:
     if not caller.owners_for(Action.EVENT_READ):
         caller.require_somewhere(Action.EVENT_READ)

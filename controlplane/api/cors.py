@@ -20,8 +20,12 @@ _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 _HEADERS = (
     *("accept", "accept-language", "content-language", "origin", "content-type"),
     *("authorization", "flyte-authorization", "idempotency-key", "if-match", "if-none-match", "x-request-id"),
+    *("cache-control", "x-controlplane-position"),
 )
-_EXPOSED = b"ETag, Location, Retry-After, WWW-Authenticate, X-Request-ID, Grpc-Metadata-Content-Type"
+_EXPOSED = (
+    b"ETag, Location, Retry-After, WWW-Authenticate, X-Request-ID, Grpc-Metadata-Content-Type,"
+    b" X-Controlplane-Position, X-Controlplane-Staleness, Age"
+)
 _ORIGIN = re.compile(r"https?://[^/?#\s@]+")
 Header = tuple[bytes, bytes]
 

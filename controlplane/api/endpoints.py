@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any, ClassVar, TypeVar
 
 from django.db import transaction
+from django.http import HttpRequest
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,6 +17,7 @@ from rest_framework.views import APIView
 from controlplane.access.denials import note_denial
 from controlplane.api import idempotency
 from controlplane.api.fields import Query
+from controlplane.api.replica_reads import read_with_staleness
 from controlplane.api.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
 from controlplane.database.commit import OutcomeUnknown
 from controlplane.errors import ControlplaneError, NotAuthenticated, PermissionDenied
@@ -24,9 +26,12 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.observability.request_ids import current_request_id
 from controlplane.web.unknown_outcomes import UNKNOWN_OUTCOME
+from controlplane.replicas import reading
 
 View = TypeVar("View", bound="Endpoint")
 _TRUE = {"true", "1"}
+# Seconds. People do not notice; who changed something reads it with the position of the change.
+OF_LISTS = 5.0
 
 
 class Endpoint(APIView):
@@ -44,8 +49,24 @@ class Endpoint(APIView):
     # Without OPTIONS: openapi.yaml describes the operations.
     http_method_names = ("get", "head", "post", "put", "patch", "delete")
     throttle_classes = (CallerThrottle, AnonymousThrottle)
+    # How many seconds old the answer of GET may be: it may then come from a read replica. None: never.
+    staleness: ClassVar[float | None] = None
     # Methods without a rate limit: a whole fleet may call them at once, with one token or from one address.
     unlimited_methods: ClassVar[frozenset[str]] = frozenset()
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        super().setup(request, *args, **kwargs)
+        if self.staleness is None or request.method not in ("GET", "HEAD") or not reading.are_configured():
+            return
+        # Called after authentication and permissions, which stay on the primary.
+        name = request.method.lower()
+        vars(self)[name] = partial(self._read_with_staleness, getattr(self, name))
+
+    def _read_with_staleness(
+        self, handler: Callable[..., Any], request: Request, *args: Any, **path: Any
+    ) -> Any:
+        read = partial(handler, request, *args, **path)
+        return read_with_staleness(read, self.staleness or 0.0, request, request.user)
 
     def get_throttles(self) -> list[Any]:
         return [] if self.request.method in self.unlimited_methods else super().get_throttles()

@@ -21,6 +21,7 @@ from controlplane.events.models import Compaction, Event, EventQuerySet, LostEve
 from controlplane.events.types import EventType
 from controlplane.ids import uuid7
 from controlplane.observability.traces import spans
+from controlplane.replicas.reading import require_primary
 from controlplane.scopes import SEGMENTS, Scope
 
 # Maximum number of events per numbering, to keep the lock on the counter short.
@@ -207,6 +208,8 @@ def number_committed() -> int:
     """
     total = 0
     while Event.objects.filter(seq__isnull=True).exists():
+        # A replica cannot number.
+        require_primary()
         try:
             numbered = _number_some()
         except ChangesRefused:

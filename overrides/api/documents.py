@@ -20,7 +20,7 @@ from controlplane.api.bodies import (
     located,
     wants_yaml,
 )
-from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import respond, version_etag
 from controlplane.api.scopes import scope_from
 from controlplane.errors import FieldError, InvalidRequest
@@ -151,6 +151,7 @@ class ScopeDocumentItem(Endpoint):
 
 class Export(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="overrides_export",

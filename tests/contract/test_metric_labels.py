@@ -21,6 +21,7 @@ from controlplane.delivery.kinds import sink_kind_names
 from controlplane.observability import metrics
 from controlplane.observability.request_labels import labels_of, timed_route
 from controlplane.pools.metrics import MOST_POOLS
+from controlplane.replicas.choice import Outcome
 from overrides.executions.metrics import PHASES
 from overrides.flyte import calls
 from overrides.loading.catalogue_cache import MOST_TYPES
@@ -68,6 +69,7 @@ VALUES: dict[str, int] = {
     "verdict": 2,
     "dry_run": 2,
     "outcome": 3,
+    "cp_replica_reads.outcome": len(Outcome),
     "resource_type": MOST_TYPES + 1,
     "phase": len(PHASES),
     # Ended executions have four of them, and the others the rest.

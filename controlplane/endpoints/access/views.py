@@ -16,7 +16,7 @@ from controlplane.access.teams.memberships import teams_of
 from controlplane.access.teams.organisations import check_own_organisation
 from controlplane.access.teams.visible_teams import get_visible_team
 from controlplane.access.visible_audit import visible_records
-from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import show_scope
@@ -165,6 +165,7 @@ class PrincipalItem(Endpoint):
 
 class AuditCollection(Endpoint):
     actions = {"GET": Action.AUDIT_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="audit_list",

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.api.endpoints import Endpoint, caller_of
+from controlplane.api.endpoints import OF_LISTS, Endpoint, caller_of
 from controlplane.api.fields import Query
 from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
 from controlplane.api.time_range import ASCENDING, DESCENDING, newer_than
@@ -101,6 +101,7 @@ _SCHEMA = OpenApiExample(
 
 class EventCollection(Endpoint):
     actions = {"GET": Action.EVENT_READ}
+    staleness = OF_LISTS
     problems = {"GET": (errors.EventsGone,)}
 
     @extend_schema(

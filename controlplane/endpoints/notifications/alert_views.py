@@ -9,7 +9,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.api.endpoints import Endpoint, MutationQuery, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import (
+    OF_LISTS,
+    Endpoint,
+    MutationQuery,
+    ReasonedQuery,
+    actor_of,
+    caller_of,
+    mutation,
+)
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
 from controlplane.endpoints.notifications import alert_schemas as schemas
@@ -23,6 +31,7 @@ _TAGS = ["notifications"]
 
 class AlertCollection(Endpoint):
     actions = {"GET": Action.NOTIFICATION_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="alerts_list",

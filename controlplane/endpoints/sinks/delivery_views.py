@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query
 from controlplane.api.pages import page_response, paginate
 from controlplane.delivery import deliveries
@@ -23,6 +23,7 @@ _TAGS = ["sinks"]
 
 class DeliveryCollection(Endpoint):
     actions = {"GET": Action.SINK_READ}
+    staleness = OF_LISTS
     problems = {"GET": (errors.UnknownSink,)}
 
     @extend_schema(

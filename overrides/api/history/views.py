@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import ScopeQuery, scope_from, show_scope
@@ -42,6 +42,7 @@ _TAGS = ["history of overrides"]
 
 class VersionCollection(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="override_versions_list",
@@ -78,6 +79,7 @@ class VersionItem(Endpoint):
 
 class VersionDiff(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="override_versions_diff",
@@ -102,6 +104,7 @@ class VersionDiff(Endpoint):
 
 class Blame(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="overrides_blame",
@@ -124,6 +127,7 @@ class Blame(Endpoint):
 
 class RevisionCollection(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="override_revisions_list",
@@ -162,6 +166,7 @@ class RevisionItem(Endpoint):
 
 class RevisionDiff(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="overrides_diff",

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from controlplane import errors
 from controlplane.api.bodies import JsonPatchParser, MergePatchParser
-from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import respond, version_etag
 from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
@@ -39,6 +39,7 @@ from overrides.resolution.addresses import Address
 
 class OverrideCollection(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="overrides_list",

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.api.endpoints import Endpoint, caller_of
+from controlplane.api.endpoints import OF_LISTS, Endpoint, caller_of
 from controlplane.api.fields import Query
 from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
@@ -22,6 +22,7 @@ _TAGS = ["data planes"]
 
 class BundleCollection(Endpoint):
     actions = {"GET": Action.AGENT_CONFIG_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="agent_config_bundles_list",

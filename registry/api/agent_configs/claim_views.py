@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
@@ -176,6 +176,7 @@ class GrantItem(Endpoint):
 
 class ClaimCollection(Endpoint):
     actions = {"GET": Action.AGENT_CONFIG_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="agent_config_claims_list",
@@ -245,6 +246,7 @@ class TransferClaim(Endpoint):
 
 class ConflictCollection(Endpoint):
     actions = {"GET": Action.AGENT_CONFIG_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="agent_config_conflicts_list",

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.api.bodies import MEDIA_TYPE
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
@@ -51,6 +51,7 @@ _TAGS = ["data planes"]
 
 class DataPlaneCollection(Endpoint):
     actions = {"GET": Action.AGENT_CONFIG_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="data_planes_list",

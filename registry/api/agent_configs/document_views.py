@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from controlplane import errors
 from controlplane.api.bodies import MEDIA_TYPE, StrictJSONParser, limit_of, read_text
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, version_etag
 from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
@@ -49,6 +49,7 @@ class DocumentParser(StrictJSONParser):
 
 class AgentConfigCollection(Endpoint):
     actions = {"GET": Action.AGENT_CONFIG_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="agent_configs_list",

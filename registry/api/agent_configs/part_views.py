@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.api.endpoints import Endpoint, caller_of
+from controlplane.api.endpoints import OF_LISTS, Endpoint, caller_of
 from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
 from registry.agent_configs.part_models import AgentConfigPart
@@ -17,6 +17,7 @@ from registry.api.agent_configs.part_schemas import PartListQuery, PartPage, sho
 
 class PartCollection(Endpoint):
     actions = {"GET": Action.AGENT_CONFIG_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="agent_config_parts_list",

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from controlplane import errors
 from controlplane.access.teams.owning_team import choose_team
-from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
 from controlplane.errors import Conflict, DuplicateInstance
@@ -31,6 +31,7 @@ from registry.listing.search import ORDERS, search_agents
 
 class AgentCollection(Endpoint):
     actions = {"GET": Action.AGENT_READ, "POST": Action.AGENT_REGISTER}
+    staleness = OF_LISTS
     problems = {"POST": (errors.UnknownTeam,)}
     unlimited_methods = frozenset({"POST"})
 

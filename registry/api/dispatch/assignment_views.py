@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.api.endpoints import Endpoint, caller_of
+from controlplane.api.endpoints import OF_LISTS, Endpoint, caller_of
 from controlplane.api.fields import Query
 from controlplane.identity.roles import Action
 from registry.api.dispatch import examples
@@ -17,6 +17,7 @@ from registry.dispatch.resources.timelines import MOST_ENTRIES, assignments_of
 
 class AssignmentCollection(Endpoint):
     actions = {"GET": Action.RESOURCE_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="resource_assignments_list",

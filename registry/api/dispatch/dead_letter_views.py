@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query
 from controlplane.api.pages import page_response, paginate
 from controlplane.errors import Conflict, UnknownDeadLetter
@@ -42,6 +42,7 @@ _SETTLED = {"settled_at": "2026-11-21T09:40:00Z"}
 
 class DeadLetterCollection(Endpoint):
     actions = {"GET": Action.RESOURCE_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="dead_letters_list",

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
@@ -41,6 +41,7 @@ _TAGS = ["resources"]
 
 class ResourceCollection(Endpoint):
     actions = {"GET": Action.RESOURCE_READ, "POST": Action.RESOURCE_WRITE}
+    staleness = OF_LISTS
     problems = {
         "POST": (
             errors.UnknownTeam,

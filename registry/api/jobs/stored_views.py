@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
@@ -25,6 +25,7 @@ _TAGS = ["jobs"]
 
 class JobCollection(Endpoint):
     actions = {"GET": Action.JOB_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="jobs_list",

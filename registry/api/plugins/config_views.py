@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from controlplane import errors
 from controlplane.access.team_models import Team
-from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
@@ -99,6 +99,7 @@ class PluginConfigItem(Endpoint):
 
 class PluginConfigVersions(Endpoint):
     actions = {"GET": Action.PLUGIN_READ}
+    staleness = OF_LISTS
     problems = {"GET": (errors.UnknownTeam,)}
 
     @extend_schema(

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.identity.roles import Action
@@ -31,6 +31,7 @@ _PROBLEMS: dict[str, tuple[type[errors.ControlplaneError], ...]] = {
 
 class PluginReleaseCollection(Endpoint):
     actions = {"GET": Action.PLUGIN_READ, "POST": Action.PLUGIN_RELEASE}
+    staleness = OF_LISTS
     problems = {
         "GET": (errors.UnknownTeam,),
         "POST": (errors.UnknownTeam, errors.UnknownPluginConfig, errors.ReleaseNotUsable),

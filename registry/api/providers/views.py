@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.errors import UnknownProvider
@@ -59,6 +59,7 @@ _EXAMPLE = OpenApiExample("A provider", value=_PROVIDER, response_only=True, sta
 
 class ProviderCollection(Endpoint):
     actions = {"GET": Action.AGENT_READ, "POST": Action.AGENT_REGISTER}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="providers_list",
@@ -150,6 +151,7 @@ class ProviderItem(Endpoint):
 
 class ProviderHistory(Endpoint):
     actions = {"GET": Action.AGENT_READ}
+    staleness = OF_LISTS
 
     @extend_schema(
         operation_id="providers_history",
