@@ -28,6 +28,7 @@ from cpctl.portable.paging import every_page
 from cpctl.portable.retries import pause, repeatable
 
 _SECONDS = 10.0
+_POSITION = "X-Controlplane-Position"
 Query = Mapping[str, Any]
 Trace = Callable[[str], None]
 
@@ -83,6 +84,8 @@ class Api:
         self.context = context
         self._trace = trace
         self._tries = tries
+        # Of the last change, so that a read after it is not served by a replica that lacks it.
+        self._position = ""
         self._opener = urllib.request.build_opener(_NoRedirects)
 
     def get(self, path: str, query: Query | None = None, *, accept: str = JSON) -> Response:
@@ -166,6 +169,8 @@ class Api:
         all_headers = {"Accept": JSON, "User-Agent": f"cpctl/{VERSION}", **(headers or {})}
         if data is not None:
             all_headers["Content-Type"] = media
+        if self._position:
+            all_headers[_POSITION] = self._position
         if self.context.token:
             all_headers["Authorization"] = f"Bearer {self.context.token}"
         url = f"{self.context.server}/api/v1/{path}{_query(query or {})}"
@@ -184,6 +189,7 @@ class Api:
             answer = Response(
                 0, Headers(), str(getattr(error, "reason", error) or type(error).__name__).encode()
             )
+        self._position = answer.headers.of(_POSITION) or self._position
         took = (time.monotonic() - began) * 1000
         detail = answer.headers.of("X-Request-ID") or (answer.text if not answer.status else "")
         self._trace(f"> {request.method} {request.full_url}\n< {answer.status} in {took:.0f} ms {detail}")

@@ -86,6 +86,16 @@ def test_a_put_that_may_have_happened_is_not_sent_again(server, api):
     assert len(server.requests) == 1
 
 
+def test_a_read_asks_for_the_change_before_it(server, api):
+    server.answers = [ok({}), (200, {"X-Controlplane-Position": "1/0/A:sig"}, b"{}"), ok({}), ok({})]
+
+    for method in ("GET", "PUT", "GET", "GET"):
+        api.send(method, "things", {} if method == "PUT" else None)
+
+    sent = [dict(headers).get("X-Controlplane-Position") for _, _, headers in server.requests]
+    assert sent == [None, None, "1/0/A:sig", "1/0/A:sig"]
+
+
 def test_it_gives_up_and_says_what_the_server_said(server, api):
     server.answers = [(503, {"Retry-After": "0"}, b'{"code": "unavailable", "detail": "Later."}')] * 9
 
