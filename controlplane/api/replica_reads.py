@@ -38,7 +38,7 @@ def read_with_staleness(
             with on_replica():
                 response = read()
         except Exception as error:
-            # Also errors of ours: that something does not exist may be no longer true.
+            # Also a 404: that something does not exist may be no longer true.
             choice = Choice(_note(error))
         else:
             count_read(Outcome.REPLICA)

@@ -36,6 +36,6 @@ def is_on_replica() -> bool:
 
 
 def require_primary() -> None:
-    """Have the read begin anew on the primary if it is on a replica."""
+    """Have the read start again on the primary if it is on a replica."""
     if is_on_replica():
         raise PrimaryRequired
