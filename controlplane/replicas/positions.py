@@ -21,7 +21,7 @@ class Position:
         return cls(int(walfile[:_TIMELINE_DIGITS], 16), parse_lsn(lsn))
 
     def includes(self, other: Position) -> bool:
-        """Return whether whoever is here has everything up to the other position."""
+        """Return whether a server at this position has everything up to the other one."""
         return self.timeline == other.timeline and self.lsn >= other.lsn
 
     def __str__(self) -> str:
