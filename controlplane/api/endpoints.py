@@ -25,8 +25,8 @@ from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.observability.request_ids import current_request_id
-from controlplane.web.unknown_outcomes import UNKNOWN_OUTCOME
 from controlplane.replicas import reading
+from controlplane.web.unknown_outcomes import UNKNOWN_OUTCOME
 
 View = TypeVar("View", bound="Endpoint")
 _TRUE = {"true", "1"}

@@ -53,8 +53,8 @@ IN_COMPOSE = (
     "web", "flyte-grpc", "worker", "beat", "relay", "plugin-installer", "migrate", "database-roles",
 )  # fmt: skip
 # Settings that are read once the code that declares them is there. Values name them, defaults do not.
-ANNOUNCED = {"DATABASE_REPLICA_URL"}
-KNOWN = set(DECLARED) | ANNOUNCED
+ONLY_IF_GIVEN = {"DATABASE_REPLICA_URL"}
+KNOWN = set(DECLARED)
 # The oldest that Chart.yaml admits, and the newest whose schemas are installed.
 KUBERNETES = ("1.31", "1.37")
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
@@ -598,7 +598,7 @@ def test_behind_a_pooler_only_the_migrations_connect_directly():
         assert files["database_direct_url"][1] == f"database_direct_url_{role}"
     assert "test-web-role" not in pods("large")
     for case in ("small", "large"):
-        assert not [name for name in ANNOUNCED if name in recorded(case)]
+        assert not [name for name in ONLY_IF_GIVEN if name in recorded(case)]
 
 
 def test_documents_of_overrides_are_mounted_as_a_folder_everywhere():
