@@ -134,7 +134,7 @@ def _counting() -> Iterator[Row]:
 
 
 def _scrapes(running: Stage, token: str) -> Iterator[Row]:
-    for name, seconds in (("read anew", "0"), ("at most 5 s old", "5")):
+    for name, seconds in (("read again", "0"), ("at most 5 s old", "5")):
         server = running.serve(
             f"scrapes-{seconds}", "controlplane.asgi:application", workers=1, METRICS_CACHE_SECONDS=seconds
         )

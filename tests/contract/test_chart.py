@@ -52,7 +52,7 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 IN_COMPOSE = (
     "web", "flyte-grpc", "worker", "beat", "relay", "plugin-installer", "migrate", "database-roles",
 )  # fmt: skip
-# Settings that are read once the code that declares them is there. Values name them, defaults do not.
+# Settings that a container has only if a value gives them.
 ONLY_IF_GIVEN = {"DATABASE_REPLICA_URL"}
 KNOWN = set(DECLARED)
 # The oldest that Chart.yaml admits, and the newest whose schemas are installed.

@@ -41,6 +41,7 @@ from tests.support.api_client import AGENT, Api, logged_in, token_for
 from tests.support.cpctl_runner import Cpctl
 from tests.support.described_server import request_example
 from tests.support.login_samples import login_files, make_logins
+from tests.support.paths import ROOT
 from tests.support.played_agent import PlayedAgent
 from tests.support.plugin_sets import release_plugins
 from tests.support.webhook_receiver import Receiver, running_receiver
@@ -212,6 +213,8 @@ def make_world(place: Cpctl) -> dict[str, str]:
     admin, receiver_url = Api(place.token), place.environment["RECEIVER"]
     for project in ("flytesnacks", "billing"):
         _done(admin.post("scopes/projects", {"id": project}))
+    templates = (ROOT / "examples/resource-types/cluster_resource_templates.yaml").read_text()
+    _done(admin.post("resource-types", yaml.safe_load(templates)["definition"]))
     _make_history(admin)
     provider = _make_agents(admin)
     _make_configurations(admin)
@@ -375,7 +378,13 @@ def _files(folder: Path, token: str, receiver_url: str) -> None:
         "on-call.yaml": _channel("on-call", receiver_url),
         "rule.yaml": yaml.safe_dump({"name": "quiet", "when": {"types": ["agent.*"]}, "to": []}),
         "agents-rule.yaml": yaml.safe_dump({"name": "agents", "when": {"types": ["agent.*"]}, "to": []}),
-        "pod-template.yaml": "kind: PodTemplate\nmetadata: {name: base}\ntemplate: {spec: {}}\n",
+        "pod-template.yaml": yaml.safe_dump(
+            {
+                "kind": "PodTemplate",
+                "metadata": {"name": "base", "namespace": "flyte"},
+                "template": {"spec": {}},
+            }
+        ),
         "task.yaml": "container: {image: busybox}\n",
         "pool.yaml": "capacity: 8\nunit: GPU\n",
         "report.sh": "#!/bin/sh\necho report\n",

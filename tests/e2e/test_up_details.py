@@ -234,7 +234,7 @@ def test_the_commands_of_a_page_do_what_it_says(up: Up, page: str) -> None:
         check=False,
     )
 
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 0, f"{ran.stderr}{ran.stdout[-2000:]}"
     parts = re.split(r"== end of \d+\n", ran.stdout)
     for (commands, marks), output in zip(blocks, parts, strict=False):
         for mark in SHOWS.findall(marks):

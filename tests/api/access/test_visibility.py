@@ -19,7 +19,7 @@ from tests.support.api_client import Api, make_project, token_for
 from tests.support.openapi import operations
 
 METHODS = {operation["operationId"]: method for method, operation in operations()}
-POSTED_QUESTIONS = {"me_can_i", "overrides_effective_batch", "agent_configs_admit"}
+POSTED_QUESTIONS = {"me_can_i", "overrides_effective_batch", "overrides_pod_preview", "agent_configs_admit"}
 POSTED_QUESTIONS |= {"identity_providers_test", "trusted_issuers_test", "placements_explain"}
 POSTED_QUESTIONS |= {"pools_explain", "sinks_preview", "notification_rules_preview"}
 POSTED_QUESTIONS |= {"jobs_preview_input", "jobs_render"}

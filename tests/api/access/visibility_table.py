@@ -379,7 +379,11 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         named("overrides/effective/cluster-resources?project={project}&domain=development", SCOPE_B),
     ),
     "overrides_pod_preview": (
-        named("overrides/pod-preview", SCOPE_B, {"project": "{project}", "domain": "development"}),
+        named(
+            "overrides/pod-preview",
+            SCOPE_B,
+            {"project": "{project}", "domain": "development", "task": {"container": {"image": "busybox"}}},
+        ),
     ),
     "overrides_effective_batch": (
         named("overrides/effective:batch", SCOPE_B, {"scopes": [_FLOW_SCOPE]}, shows=True),
