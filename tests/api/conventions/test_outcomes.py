@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import psycopg
@@ -16,7 +17,13 @@ from controlplane.pools.models import Pool
 from tests.support.flyte_messages import FlyteHttp
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(
+        "THROUGH_PGBOUNCER" in os.environ,
+        reason="Sets state of its sessions, which PgBouncer would give to the tests after it.",
+    ),
+]
 POOL = {"name": "snowflake", "capacity": 1}
 KEY = "6f5a1a52-5a0d-4f1c-9e3c-1f4d1e3c9d3a"
 
