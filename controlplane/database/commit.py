@@ -1,4 +1,4 @@
-"""The commit of a transaction: it takes a limited time, and an outcome that nobody knows is said so."""
+"""The commit of a transaction: bounded in time, with an error of its own for an unknown outcome."""
 
 from __future__ import annotations
 

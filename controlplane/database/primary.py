@@ -21,7 +21,7 @@ from controlplane.database.hosts import Host, hosts_of, in_order
 from controlplane.database.timelines import Server, is_old
 
 log = structlog.get_logger(__name__)
-# So long after a former primary was refused, `/readyz` says so.
+# Seconds for which `/readyz` reports a refused former primary.
 _REFUSED_SECONDS = 30.0
 # A standby has no position to write at, and the function would fail there.
 ASK = b"""

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 
 class Member(models.Model):
-    """A process that told of itself every ten seconds until `seen_at`.
+    """A process that reported every ten seconds until `seen_at`.
 
     instance: its name among processes of its kind. schema: the last migration of each app that it knows.
     """

@@ -49,7 +49,7 @@ class AlertPhase:
 
 
 def news(alerts: Iterable[ReportedAlert], heard: Mapping[str, AlertPhase]) -> list[ReportedAlert]:
-    """Return the reports that say something new, in their order. heard: by fingerprint."""
+    """Return the reports that change an alert, in their order. heard: by fingerprint."""
     known = dict(heard)
     fresh = []
     for alert in alerts:

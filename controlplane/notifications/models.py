@@ -151,7 +151,7 @@ class Alert(models.Model):
 
 
 class AlertmanagerAlert(models.Model):
-    """What a team's Alertmanager last said of an alert. is_firing: NULL before its first report is read."""
+    """The last report of an alert to a team. is_firing: NULL before its first report is read."""
 
     id = models.BigAutoField(primary_key=True)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)

@@ -21,7 +21,7 @@ class Scrapes:
         self._kept: dict[str, tuple[float, list[Metric]]] = {}
 
     def read(self, seconds: float, *, reader: str = "") -> list[Metric]:
-        """Return all figures, at most so many seconds old. reader: figures of one are kept for no other."""
+        """Return all figures, not older than the limit in seconds. Each reader has its own cache."""
         with self._lock:
             read_at, figures = self._kept.get(reader, (float("-inf"), []))
             if time.monotonic() - read_at < seconds:

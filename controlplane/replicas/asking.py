@@ -65,7 +65,7 @@ def _choose(wish: Wish, samples: Sequence[Sample]) -> Choice:
 
 
 def _last_answer() -> Replayed | None:
-    """Return what the server at the other end of this very connection said last.
+    """Return the last known state of the server of this connection.
 
     A new connection may lead to another replica.
     """

@@ -15,7 +15,7 @@ from controlplane.replicas.positions import Position
 
 # More is not remembered of the primary's positions.
 MOST_STALENESS = 60.0
-# What a replica said is not asked again for so long.
+# Seconds for which the state of a replica is cached.
 KNOWN_SECONDS = 0.25
 # A replica that is further behind does not catch up while a request waits.
 _NEAR_SECONDS = 1.0
@@ -103,7 +103,7 @@ def staleness_of(replayed: Replayed, samples: Sequence[Sample], now: float) -> f
 
 
 def is_known(replayed: Replayed | None, now: float) -> bool:
-    """Return whether what the replica said is recent enough not to ask again."""
+    """Return whether the cached state of the replica is recent enough."""
     return replayed is not None and now - replayed.asked_at <= KNOWN_SECONDS
 
 

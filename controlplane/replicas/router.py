@@ -1,4 +1,4 @@
-"""Django's router: reads go to the replica where a request said so, everything else to the primary."""
+"""Django's router: reads of requests that allow it go to the replica, all else to the primary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db import DEFAULT_DB_ALIAS, models
 
 from controlplane.replicas.reading import REPLICA, is_on_replica
 
-# Who may do what, idempotency, leaders: never from a replica, whatever the request said.
+# Who may do what, idempotency, leaders: never from a replica, whatever the request allows.
 _PRIMARY_ALONE = frozenset(("access", "api", "cluster", "members"))
 _EXCEPT = frozenset(("access.auditrecord",))
 

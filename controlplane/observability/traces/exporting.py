@@ -58,15 +58,15 @@ def _resource(service: str, environment: str) -> Any:
     """Return who exports. Attributes of OTEL_RESOURCE_ATTRIBUTES win, but for the name of the service."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
-    told = OTELResourceDetector().detect().attributes
+    detected = OTELResourceDetector().detect().attributes
     # The second is the present name of the first.
     places = dict.fromkeys(("deployment.environment", "deployment.environment.name"), environment)
-    named = next((str(told[place]) for place in places if place in told), environment)
+    named = next((str(detected[place]) for place in places if place in detected), environment)
     return Resource.create(
         {
             **dict.fromkeys(places, named),
             "service.version": __version__,
-            **told,
+            **detected,
             "service.name": service,
         }
     )
