@@ -87,8 +87,11 @@ DASHBOARDS = (
             figure("Resources on their way", "cp_resources_unfinished", by="state"),
             figure("Oldest resource", "cp_resource_oldest_seconds", SECONDS, by="state"),
             figure("Requests by service type", "cp_dispatch_requests", by="service_type, state"),
+            quantiles("Seconds from request to start", "cp_dispatch_start_seconds", "service_type"),
             rate("Messages from agents", "cp_dispatch_messages_total", "result"),
+            figure("Assignments to another agent", "cp_resource_replacements_total", by="service_type"),
             figure("Dead letters", "cp_dead_letters_open"),
+            figure("Dead letters by service type", "cp_dispatch_dead_letters", by="service_type"),
         ),
     ),
     Dashboard(

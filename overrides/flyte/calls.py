@@ -35,7 +35,8 @@ DURATION = Histogram(
     "cp_flyte_call_duration_seconds",
     "Time to answer a call of Flyte's API.",
     ["call", "transport"],
-    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10),
+    # Those of HTTP requests.
+    buckets=(0.005, 0.02, 0.05, 0.1, 0.25, 1, 5),
 )
 log = structlog.get_logger(__name__)
 

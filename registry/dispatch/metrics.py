@@ -12,14 +12,15 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from controlplane.messaging.dead_letters import open_letters
-from controlplane.observability.label_values import OTHER
+from controlplane.observability.label_values import OTHER, FirstValues
 from registry.agents.states import LIVE, State
 from registry.dispatch.lifecycle.states import ResourceState
+from registry.dispatch.start_times import MOST_SERVICE_TYPES
 
 # Of relays. result: applied, duplicate or refused.
 MESSAGES = Counter("cp_dispatch_messages_total", "Messages received over NATS.", ["result"])
-# Service types that have their own series.
-MOST_SERVICE_TYPES = 20
+# Of a dead letter that names no resource which exists.
+_NO_TYPE = "unknown"
 _STATES = {
     "live": [state.value for state in LIVE],
     "ended": [state.value for state in State if state not in LIVE],
@@ -43,12 +44,16 @@ class DispatchCollector(Collector):
             value=open_letters().count(),
         )
         yield from _agents()
+        yield _dead_letters()
         yield from _resources()
-        yield CounterMetricFamily(
+        family = CounterMetricFamily(
             "cp_resource_replacements",
             "Assignments of resources to another agent than the first.",
-            value=self._replacements.count(),
+            labels=["service_type"],
         )
+        for service_type, number in self._replacements.count().items():
+            family.add_metric([service_type], number)
+        yield family
 
 
 class _Replacements:
@@ -56,15 +61,19 @@ class _Replacements:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counted, self._last_id = 0, 0
+        self._counted: Counts[str] = Counts()
+        self._types = FirstValues(MOST_SERVICE_TYPES)
+        self._last_id = 0
 
-    def count(self) -> int:
+    def count(self) -> dict[str, int]:
+        """Return replacements by service type since the first assignment."""
         with self._lock, connection.cursor() as cursor:
             cursor.execute(_REPLACEMENTS, [self._last_id])
-            number, last_id = cursor.fetchone()
-            self._counted += number
-            self._last_id = last_id or self._last_id
-            return self._counted
+            for service_type, number, last_id in cursor.fetchall():
+                if number:
+                    self._counted[self._types.label(service_type)] += number
+                self._last_id = max(self._last_id, last_id)
+            return dict(self._counted)
 
 
 def _agents() -> Iterator[Metric]:
@@ -96,6 +105,20 @@ def _resources() -> Iterator[Metric]:
         counts.add_metric([state.value], sum(number for number, _ in of_state))
         ages.add_metric([state.value], max((age for _, age in of_state), default=0.0))
     yield from (counts, ages, _by_service_type([row[:3] for row in rows]))
+
+
+def _dead_letters() -> Metric:
+    family = GaugeMetricFamily(
+        "cp_dispatch_dead_letters",
+        "Dead letters that no operator has settled, by the service type of the resource that they name.",
+        labels=["service_type"],
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_DEAD_LETTERS, [_NO_TYPE])
+        rows = [(service_type, "", number) for service_type, number in cursor.fetchall()]
+    for (service_type, _), number in add_up_rare(rows, MOST_SERVICE_TYPES).items():
+        family.add_metric([service_type], number)
+    return family
 
 
 def _by_service_type(rows: Sequence[tuple[str, str, int]]) -> Metric:
@@ -142,8 +165,17 @@ SELECT service_type, state, count(*),
        greatest(extract(epoch FROM statement_timestamp() - min(state_since)), 0)::float
   FROM registry_resource WHERE state = ANY(%s) GROUP BY service_type, state ORDER BY service_type
 """
+_DEAD_LETTERS = """
+SELECT coalesce(resource.service_type, %s) AS service_type, count(*)
+  FROM messaging_deadletter AS letter
+  LEFT JOIN registry_resource AS resource ON resource.id = letter.resource_id
+ WHERE letter.state = 'open' GROUP BY 1 ORDER BY 1
+"""
 # Ids of transactions that have not ended yet are skipped: after a minute they have.
 _REPLACEMENTS = """
-SELECT count(*) FILTER (WHERE epoch > 1), max(id) FROM registry_assignment
- WHERE id > %s AND created_at < statement_timestamp() - interval '1 minute'
+SELECT resource.service_type, count(*) FILTER (WHERE assignment.epoch > 1), max(assignment.id)
+  FROM registry_assignment AS assignment
+  JOIN registry_resource AS resource ON resource.id = assignment.resource_id
+ WHERE assignment.id > %s AND assignment.created_at < statement_timestamp() - interval '1 minute'
+ GROUP BY 1 ORDER BY min(assignment.id)
 """

@@ -70,6 +70,8 @@ class ResourceRow(models.Model):
     placed_at = models.DateTimeField(null=True)
     # When its timers are next looked at; NULL: only an answer or a person changes it.
     due_at = models.DateTimeField(null=True)
+    # When it first ran; NULL: it has not yet, or it did before this was noted.
+    started_at = models.DateTimeField(null=True)
     deleted_at = models.DateTimeField(null=True)
     request_id = models.CharField(max_length=64, db_default="")
     created_by = models.CharField(max_length=63)

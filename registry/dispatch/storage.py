@@ -26,12 +26,13 @@ from registry.dispatch.lifecycle.records import (
     event_id,
 )
 from registry.dispatch.lifecycle.service_types import spec_to_send
-from registry.dispatch.lifecycle.states import AssignmentState, Goal, ResourceState
+from registry.dispatch.lifecycle.states import AssignmentState, Goal, ResourceState, is_start
 from registry.dispatch.lifecycle.timers import AgentStanding, next_due_at
 from registry.dispatch.models import AssignmentRow, ResourceRow, TimelineRow
 from registry.dispatch.policies import service_profiles, timer_policy
 from registry.dispatch.resource_events import append_events
 from registry.dispatch.standings import standings_of
+from registry.dispatch.start_times import count_start
 
 SOURCE = "dcm/control-plane"
 # A resource whose timers may not run now is looked at again after this time.
@@ -42,7 +43,7 @@ _FACTS = [field.name for field in fields(Assignment) if field.name not in ("epoc
 # The columns of a resource that a change can write.
 _CHANGING = (
     *("goal", "state", "state_since", "reason", "agent_id", "agent_name", "epoch", "status", "output"),
-    *("placement_tries", "placed_at", "due_at", "deleted_at", "updated_at", "version"),
+    *("placement_tries", "placed_at", "due_at", "started_at", "deleted_at", "updated_at", "version"),
 )
 
 
@@ -219,6 +220,7 @@ def _outgoing(row: ResourceRow, assignment: Assignment, command: Command) -> out
 def _save_row(loaded: Loaded, after: Resource) -> None:
     row, shown, state = loaded.row, _shown(after), after.state
     shown_before = _visible(row)
+    _note_start(loaded, after)
     if state.value != row.state:
         row.state_since = loaded.now
     row.goal, row.state = after.goal.value, state.value
@@ -234,6 +236,13 @@ def _save_row(loaded: Loaded, after: Resource) -> None:
         # Not for a timer that started again: clients that wait for a change would be woken for nothing.
         row.updated_at, row.version = loaded.now, row.version + 1
     row.save(update_fields=_CHANGING)
+
+
+def _note_start(loaded: Loaded, after: Resource) -> None:
+    row = loaded.row
+    if row.started_at is None and is_start(loaded.resource.state, after.state):
+        row.started_at = loaded.now
+        count_start(row.service_type, loaded.now - row.created_at)
 
 
 def _reason(before: Resource, after: Resource) -> str:

@@ -29,7 +29,7 @@ from overrides.resource_types import BUILT_IN
 from registry.agent_configs.metrics import MOST_DATA_PLANES
 from registry.agents.states import State
 from registry.dispatch.lifecycle.states import ResourceState
-from registry.dispatch.metrics import MOST_SERVICE_TYPES
+from registry.dispatch.start_times import MOST_SERVICE_TYPES
 from registry.metrics import MOST_ENVIRONMENTS, MOST_RESULTS
 from tests.contract.test_dashboards import LOADED_LATER
 

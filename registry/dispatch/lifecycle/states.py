@@ -80,6 +80,8 @@ TRANSITIONS: dict[AssignmentState, frozenset[AssignmentState]] = {
 }
 
 _R = ResourceState
+# The states in which a resource has not run yet, or is being changed.
+_BEFORE_START = frozenset({_R.PENDING, _R.QUEUED, _R.PROVISIONING})
 # `deleted` is final: what appears later is deleted without changing it.
 RESOURCE_TRANSITIONS: dict[ResourceState, frozenset[ResourceState]] = {
     **{
@@ -92,3 +94,8 @@ RESOURCE_TRANSITIONS: dict[ResourceState, frozenset[ResourceState]] = {
     _R.DELETION_FAILED: frozenset({_R.DELETING, _R.CANCELLING, _R.CANCELLED, _R.DELETED, _R.PENDING}),
     _R.DELETED: frozenset(),
 }
+
+
+def is_start(before: ResourceState, after: ResourceState) -> bool:
+    """Return whether a resource that waited runs now. A failed one that recovers was not waited for."""
+    return before in _BEFORE_START and after is ResourceState.RUNNING
