@@ -36,6 +36,9 @@ COPY --from=builder /app /app
 COPY migrations/ migrations/
 # What init containers of jobs run, in this image or in one of their own.
 COPY deploy/boot/ /opt/
+# Last, so that no other layer differs for it. GET /api/v1/meta returns it.
+ARG BUILD_COMMIT=
+ENV BUILD_COMMIT=$BUILD_COMMIT
 USER 10001:10001
 EXPOSE 8000 8089
 # Alive, not ready: without Postgres a restart would help nobody.

@@ -24,6 +24,8 @@ export PYTHONDONTWRITEBYTECODE :=
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
 
+# What GET /api/v1/meta returns; empty without git.
+up: export BUILD_COMMIT ?= $(shell git rev-parse --short HEAD 2>/dev/null)
 up: .venv/.up ## Start everything on this machine (PORT=8001, DATA_DIR=dir, DEMO=0)
 	@exec $(BIN)/python manage.py up --port "$(PORT)" --data-dir "$(DATA_DIR)" $(if $(filter 0,$(DEMO)),--no-demo)
 

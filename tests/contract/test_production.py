@@ -320,6 +320,21 @@ def test_the_image_runs_as_an_ordinary_user_and_says_whether_it_lives():
     assert "--require-hashes" in DOCKERFILE
 
 
+def test_the_image_knows_its_commit_and_only_the_last_layers_differ_for_it():
+    final = DOCKERFILE.rpartition("\nFROM ")[2]
+    before, _, after = final.partition("ARG BUILD_COMMIT=\n")
+    assert after.startswith("ENV BUILD_COMMIT=$BUILD_COMMIT\n")
+    assert "COPY" in before
+    assert not re.search(r"^(COPY|RUN) ", after, re.MULTILINE)
+    assert "BUILD_COMMIT" in DECLARED
+
+    for name in OURS:
+        build = SERVICES[name]["build"]
+        assert build == {"context": ".", "args": {"BUILD_COMMIT": "${BUILD_COMMIT:-}"}}
+        # A setting of the process would win over the image.
+        assert "BUILD_COMMIT" not in SERVICES[name]["environment"]
+
+
 def test_every_folder_that_the_image_needs_is_let_through_to_the_build():
     allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
     copied = [shlex.split(words)[:-1] for words in instruction("COPY") if not words.startswith("--from")]
