@@ -61,10 +61,10 @@ def _resource(service: str, environment: str) -> Any:
     detected = OTELResourceDetector().detect().attributes
     # The second is the present name of the first.
     places = dict.fromkeys(("deployment.environment", "deployment.environment.name"), environment)
-    named = next((str(detected[place]) for place in places if place in detected), environment)
+    stated_environment = next((str(detected[place]) for place in places if place in detected), environment)
     return Resource.create(
         {
-            **dict.fromkeys(places, named),
+            **dict.fromkeys(places, stated_environment),
             "service.version": __version__,
             **detected,
             "service.name": service,

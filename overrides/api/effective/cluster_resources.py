@@ -13,6 +13,7 @@ from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.identity.roles import Action
 from controlplane.scopes import MAX_SEGMENT_LENGTH, Scope
 from overrides.api.as_of import AsOfQuery, as_of
+from overrides.api.effective.warning_schemas import ValueWarning, show_warning
 from overrides.api.schemas import AnyJSONField
 from overrides.effective.cluster_resources import TEMPLATES, ClusterResources, cluster_resources
 from overrides.effective.effective import values_many
@@ -30,20 +31,15 @@ class ClusterResourceRead(serializers.Serializer[Any]):
     manifest = AnyJSONField(help_text="The same as data; null if there is a warning.")
 
 
-class ClusterResourceWarning(serializers.Serializer[Any]):
-    """A placeholder that nothing fills in, a value that no template uses, or a text that is no resource."""
-
-    resource_type = serializers.CharField()
-    pointer = serializers.CharField(help_text="JSON Pointer into the effective attributes of the type.")
-    code = serializers.CharField()
-    message = serializers.CharField()
-
-
 class ClusterResourcesRead(serializers.Serializer[Any]):
     namespace = serializers.CharField()
     values = serializers.DictField(child=serializers.CharField(), help_text="By placeholder.")
     resources = ClusterResourceRead(many=True, help_text="In the order in which Flyte applies them.")
-    warnings = ClusterResourceWarning(many=True)
+    warnings = ValueWarning(
+        many=True,
+        help_text="Placeholders that nothing fills in, values that no template uses, and texts that are no"
+        " resource.",
+    )
 
 
 _NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flytesnacks-development"}}
@@ -103,13 +99,5 @@ def _show(rendered: ClusterResources) -> dict[str, Any]:
         "resources": [
             {"name": each.name, "text": each.text, "manifest": each.manifest} for each in rendered.resources
         ],
-        "warnings": [
-            {
-                "resource_type": each.resource_type,
-                "pointer": each.error.pointer,
-                "code": each.error.code,
-                "message": each.error.message,
-            }
-            for each in rendered.warnings
-        ],
+        "warnings": [show_warning(each.resource_type, each.error) for each in rendered.warnings],
     }

@@ -15,6 +15,7 @@ from controlplane.api.scopes import scope_from
 from controlplane.formats import strict_yaml
 from controlplane.identity.roles import Action
 from overrides.api.as_of import ScopeAsOfQuery, as_of
+from overrides.api.effective.warning_schemas import ValueWarning, show_warning
 from overrides.effective.effective import values_many
 from overrides.effective.flyte_helm import Chart, helm_values
 from overrides.effective.results import EffectiveValues
@@ -33,22 +34,13 @@ class RenderQuery(ScopeAsOfQuery):
     )
 
 
-class RenderWarning(serializers.Serializer[Any]):
-    """A value that refers to nothing."""
-
-    resource_type = serializers.CharField()
-    pointer = serializers.CharField(help_text="JSON Pointer into the effective attributes of the type.")
-    code = serializers.CharField()
-    message = serializers.CharField()
-
-
 class RenderRead(serializers.Serializer[Any]):
     content = serializers.DictField(help_text="Values for the chart.")
     text = serializers.CharField(allow_blank=True, help_text="The same as YAML, for `helm upgrade --values`.")
     left_out = serializers.ListField(
         child=serializers.CharField(), help_text="Resource types and their attributes that are not in it."
     )
-    warnings = RenderWarning(
+    warnings = ValueWarning(
         many=True, help_text="Values that refer to nothing, such as tags without a queue."
     )
 
@@ -97,9 +89,4 @@ def _warnings(found: EffectiveValues) -> Iterator[dict[str, Any]]:
     warnings = reference_warnings([each.resource_type for each in found.types], attributes)
     for name, errors in warnings.items():
         for error in errors:
-            yield {
-                "resource_type": name,
-                "pointer": error.pointer,
-                "code": error.code,
-                "message": error.message,
-            }
+            yield show_warning(name, error)
