@@ -4,13 +4,14 @@ from django.urls import include, path
 
 from console import dashboard, search, step_up
 from console.fleet import pages as fleet
-from console.overrides import editor, history, resource_types
+from console.overrides import editor, history, pod_preview, resource_types
 from console.overrides import pages as overrides
 
 urlpatterns = [
     path("", dashboard.dashboard, name="dashboard"),
     path("overrides", overrides.effective, name="overrides"),
     path("overrides/compare", overrides.compare, name="overrides-compare"),
+    path("overrides/pod-preview", pod_preview.preview, name="overrides-pod-preview"),
     path("overrides/<str:resource_type>/copy", overrides.copy, name="overrides-copy"),
     path("overrides/<str:resource_type>/edit", editor.edit, name="override-edit"),
     path("overrides/<str:resource_type>/fields", editor.fields, name="override-fields"),

@@ -21,6 +21,7 @@ PAGES = {
     "edit": f"/overrides/task_resource/edit?{WORKFLOW}",
     "history": f"/overrides/task_resource/history?{WORKFLOW}",
     "compare": "/overrides/compare?project=flytesnacks&other_project=billing",
+    "pod-preview": "/overrides/pod-preview?project=flytesnacks",
     "types": "/resource-types",
     "type": "/resource-types/task_resource",
     "type-editor": "/resource-types:new",

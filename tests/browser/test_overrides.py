@@ -7,11 +7,14 @@ import re
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
+from controlplane.formats import strict_yaml
 from controlplane.identity.actors import system
 from controlplane.scopes import Scope
+from overrides.editing.resource_types import create_type
 from overrides.editing.writes import get_override, put_override
 from overrides.resolution.addresses import Address
-from tests.browser.conftest import hindrances
+from tests.browser.conftest import LookAround, hindrances
+from tests.support.paths import ROOT
 
 PLACE = Address("task_resource", Scope("development", "flytesnacks", "MyExampleWorkflow"))
 WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
@@ -53,6 +56,21 @@ def test_an_override_is_edited_previewed_and_saved_with_the_keyboard_alone(page:
     page.keyboard.press("Enter")
     expect(page.locator("#toasts")).to_contain_text("Saved as version 2")
     assert get_override(PLACE).attributes["limits"]["cpu"] == "8"
+
+
+def test_a_pod_is_previewed_from_the_example(page: Page, look_around: LookAround) -> None:
+    definition = strict_yaml.load((ROOT / "examples/resource-types/k8s_plugin.yaml").read_text())
+    create_type(definition["definition"], actor=system("tests"))
+    tolerations = {"default_tolerations": [{"key": "flyte.org/tasks", "operator": "Exists"}]}
+    put_override(Address("k8s_plugin", Scope(project="flytesnacks")), tolerations, actor=system("tests"))
+    page.goto("/overrides?project=flytesnacks")
+    page.get_by_role("link", name="Preview pod").click()
+    page.get_by_role("link", name="Fill in example").click()
+    page.get_by_role("button", name="Preview pod").click()
+
+    expect(page.get_by_role("link", name="project=flytesnacks, v1").first).to_be_visible()
+    expect(page.locator("#pod pre")).to_contain_text("imagePullPolicy: Always")
+    look_around(page, "pod-preview-result")
 
 
 def test_a_field_that_was_just_left_is_in_the_preview(page: Page) -> None:

@@ -40,6 +40,7 @@ from tests.browser.test_oauth import (
     test_the_pages_of_clients_hinder_nobody,
     tool,
 )
+from tests.browser.test_overrides import test_a_pod_is_previewed_from_the_example
 from tests.browser.test_pools import make_pools
 from tests.browser.test_sinks import (
     make_sinks,
@@ -62,6 +63,7 @@ __all__ = [
     "test_a_person_approves_a_device",
     "test_a_person_logs_in_lands_where_they_wanted_and_logs_out_on_both_sides",
     "test_a_person_without_a_role_sees_whom_to_ask",
+    "test_a_pod_is_previewed_from_the_example",
     "test_a_replay_says_how_many_events_it_sends_before_it_does",
     "test_a_sink_is_made_tested_and_mended_without_a_mouse",
     "test_an_administrator_tests_the_rules_of_a_provider",

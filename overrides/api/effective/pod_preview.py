@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -9,6 +12,7 @@ from rest_framework.response import Response
 from controlplane import errors
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.fields import Query, parse_body
+from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.api.effective.pod_schemas import (
@@ -58,6 +62,7 @@ _ANSWER = OpenApiExample(
                 "name": "flyte/flyte-default",
                 "setting": "",
                 "scope": None,
+                "version": None,
             }
         ],
         "notes": [],
@@ -90,12 +95,15 @@ class PodPreview(Endpoint):
     )
     def post(self, request: Request) -> Response:
         Query.parse(request)
-        body = parse_body(PodPreviewWrite, request)
-        scope = Scope(project=body["project"], domain=body["domain"])
-        caller_of(request).require(Action.OVERRIDE_READ, scope)
-        task, templates = task_from(body["task"]), templates_from(body["pod_templates"])
-        configured = pod_configuration(scope, {name: body[name] for name in TYPES if name in body})
-        namespace = body["namespace"] or "-".join(filter(None, (scope.project, scope.domain))) or "default"
-        namespaces = Namespaces(namespace, body["propeller_namespace"])
-        pod = preview(task, templates, configured.configuration, namespaces)
-        return Response(show_preview(pod, configured))
+        return Response(preview_of(caller_of(request), parse_body(PodPreviewWrite, request)))
+
+
+def preview_of(caller: Caller, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer to a request, also for the console. Raises PermissionDenied, InvalidRequest."""
+    scope = Scope(project=body["project"], domain=body["domain"])
+    caller.require(Action.OVERRIDE_READ, scope)
+    task, templates = task_from(body["task"]), templates_from(body["pod_templates"])
+    configured = pod_configuration(scope, {name: body[name] for name in TYPES if name in body})
+    namespace = body["namespace"] or "-".join(filter(None, (scope.project, scope.domain))) or "default"
+    namespaces = Namespaces(namespace, body["propeller_namespace"])
+    return show_preview(preview(task, templates, configured.configuration, namespaces), configured)

@@ -74,6 +74,7 @@ class PodValueSource(serializers.Serializer[Any]):
     name = serializers.CharField(allow_blank=True, help_text="Of the PodTemplate, with its namespace.")
     setting = serializers.CharField(allow_blank=True, help_text="JSON Pointer into the resource type.")
     scope = ScopeRead(allow_null=True, help_text="Whose override sets it; null if no override does.")
+    version = serializers.IntegerField(allow_null=True, help_text="Of that override.")
 
 
 class PodPreviewRead(serializers.Serializer[Any]):
@@ -141,10 +142,12 @@ def show_preview(preview: Preview, configured: PodConfiguration) -> dict[str, An
 
 def _show_source(pointer: str, source: Source, configured: PodConfiguration) -> dict[str, Any]:
     layer = configured.layers.get((source.kind, source.setting))
+    is_set = layer is not None and not layer.is_default
     return {
         "pointer": pointer,
         "source": source.kind,
         "name": source.name,
         "setting": source.setting,
-        "scope": show_scope(layer.scope) if layer and not layer.is_default else None,
+        "scope": show_scope(layer.scope) if layer and is_set else None,
+        "version": layer.origin.version if layer and is_set else None,
     }

@@ -51,6 +51,8 @@ def test_a_preview_takes_what_is_in_effect_and_says_who_set_it(api):
     by_pointer = {each["pointer"]: each for each in answer["sources"]}
     assert by_pointer["/metadata/labels/of"]["scope"]["project"] == "flytesnacks"
     assert by_pointer["/metadata/labels/team"]["scope"]["level"] == "global"
+    assert by_pointer["/metadata/labels/team"]["version"] == 1
+    assert by_pointer["/spec/containers/0/image"]["version"] is None
     assert by_pointer["/spec/tolerations/0/key"]["scope"]["domain"] == "development"
     assert by_pointer["/spec/tolerations/1/key"]["source"] == "k8s_plugin"
     assert by_pointer["/spec/containers/0/terminationMessagePath"]["name"] == "flyte/flyte-default"
