@@ -230,8 +230,20 @@ def _limit_fields(scope: Scope, limit: PoolLimit | None) -> tuple[Field, ...]:
             Field(name, name.replace("_", " ").capitalize(), value=scope.segments[name])
             for name in ("project", "domain", "workflow", "launch_plan")
         ),
-        Field("cap", "Cap", kind="number", hint="Empty: none.", value="" if cap is None else str(cap)),
-        Field("guaranteed", "Guaranteed", kind="number", value=str(limit.guaranteed if limit else 0)),
+        Field(
+            "cap",
+            "Cap",
+            kind="number",
+            hint="Empty: that of wider scopes.",
+            value="" if cap is None else str(cap),
+        ),
+        Field(
+            "guaranteed",
+            "Guaranteed",
+            kind="number",
+            hint="Units kept free for this scope.",
+            value=str(limit.guaranteed if limit else 0),
+        ),
         Field(
             "weight",
             "Weight",

@@ -138,7 +138,9 @@ def look_around(every_way: bool, tmp_path: Path) -> LookAround:
             assert hindrances(page) == [], f"{name} {theme} {width}"
             assert _fits(page), f"{name} {theme} {width}"
             if every_way:
-                page.screenshot(path=tmp_path / f"{name}-{theme}-{width}.png")
+                # From the top, or the header that stays would be in the middle.
+                page.evaluate("scrollTo(0, 0)")
+                page.screenshot(path=tmp_path / f"{name}-{theme}-{width}.png", full_page=True)
         _show(page, "light", "narrow")
         assert _fits(page), f"{name} narrow"
         _show(page, "light", "wide")
