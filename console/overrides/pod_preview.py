@@ -96,7 +96,7 @@ def _inputs(caller: Caller, form: Mapping[str, str]) -> tuple[Input, ...]:
             "pod_templates",
             "PodTemplates",
             "textarea",
-            hint="As kubectl get podtemplate -o yaml prints them, separated by ---. Empty: none.",
+            hint="As kubectl get podtemplate NAME -o yaml prints one. Separate several by ---. Empty: none.",
         ),
     )
 
