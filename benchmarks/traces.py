@@ -1,6 +1,7 @@
 """`python -m benchmarks.traces`: what traces cost: off, one of a hundred, and everything recorded.
 
-Three servers on one database, which differ in their OTEL_ variables alone, and a collector that takes all.
+Servers on one database, which differ in their OTEL_ variables alone, and a collector that takes all. A second
+server without traces shows the noise: how far two equal servers differ.
 Each round asks all of them one after the other, in another order each time; ratios are made inside a round.
 """
 
@@ -27,7 +28,7 @@ _ENVIRONMENT = {"FLEET_GUARD_PERCENT": "101", "LEASE_SECONDS": "86400", "HEARTBE
 _READ = "/api/v1/overrides/effective?project=flytesnacks&domain=development"
 _SAMPLED = b"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n"
 _CONNECTIONS = 32
-_OFF, _SOME, _ALL = "off", "1 %", "all"
+_OFF, _AGAIN, _SOME, _ALL = "off", "off, again", "1 %", "all"
 
 
 class _Sink(BaseHTTPRequestHandler):
@@ -85,7 +86,7 @@ def main() -> int:
 
 def _servers(running: Stage, port: int) -> dict[str, Server]:
     endpoint = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}"}
-    environments = {_OFF: {}, _SOME: endpoint, _ALL: {**endpoint, "OTEL_TRACES_SAMPLER_ARG": "1"}}
+    environments = {_OFF: {}, _AGAIN: {}, _SOME: endpoint, _ALL: {**endpoint, "OTEL_TRACES_SAMPLER_ARG": "1"}}
     application = "controlplane.asgi:application"
     return {
         name: running.serve(f"traces-{number}", application, workers=1, **more)
