@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces
+.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check static tested format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -39,13 +39,16 @@ test: .venv/.dev ## Run all tests against real services (ARGS="tests/unit -x" fo
 
 # Each lane is one file: tests that take minutes, need another product to talk to, or compare timings.
 # The lane "properties" runs every property test with many new examples, and "generated_requests" sends each operation
-# requests that try each limit of each field.
+# requests that try each limit of each field. The lane "marked" runs what is marked as nightly beside other tests.
 nightly: .venv/.dev ## Run the slow tests (LANE=two_neighbours for tests/nightly/test_two_neighbours.py only)
-ifeq ($(filter properties generated_requests,$(LANE)),)
+ifeq ($(filter properties generated_requests marked,$(LANE)),)
 	$(BIN)/python -m pytest -s $(if $(LANE),tests/nightly/test_$(LANE).py,tests/nightly) $(ARGS)
 endif
 ifeq ($(or $(LANE),properties),properties)
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -m hypothesis tests/unit tests/integration $(ARGS)
+endif
+ifeq ($(or $(LANE),marked),marked)
+	$(BIN)/python -m pytest -m nightly $(ARGS)
 endif
 ifeq ($(or $(LANE),generated_requests),generated_requests)
 	GENERATED_EXAMPLES=20 $(BIN)/python -m pytest tests/contract/test_schemathesis.py $(ARGS)
@@ -68,8 +71,12 @@ ha: .venv/.dev .tools/failover/.installed ## Run the lanes of high availability:
 screenshots: .venv/.dev ## Take the screenshots in docs/images/ from the demo data; needs Chromium
 	SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/browser -k hinders_nobody
 
-check: .venv/.dev ## Run everything that CI runs
+check: static tested ## Run everything that CI runs
+
+static: .venv/.dev
 	@$(MAKE) --jobs --output-sync lint types contracts migrations-check openapi-check
+
+tested: .venv/.dev
 	@$(MAKE) test || $(BIN)/python -m tests.support.repeat_failures
 
 format: .venv/.dev ## Format the code and fix lint findings

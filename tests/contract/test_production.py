@@ -478,6 +478,7 @@ def test_the_kubelet_and_helm_find_everything_ready(by_hand, running):
     assert health.status == HealthCheckResponse.SERVING
 
 
+@pytest.mark.nightly
 def test_the_processes_that_only_the_chart_has_start_and_stop(by_hand, running, tmp_path):
     cluster, probes, pools = FakeKubernetes(tmp_path / "kubeconfig"), free_port(), free_port()
     metrics = free_port()
@@ -514,6 +515,7 @@ def test_the_processes_that_only_the_chart_has_start_and_stop(by_hand, running, 
         cluster.close()
 
 
+@pytest.mark.nightly
 def test_helm_test_compares_the_limits_of_roles_with_the_settings(by_hand, running):
     """As behind PgBouncer: the connection brings no limits, so that those of the role hold."""
     command, environment = by_hand.of_chart("pooler", "test-worker-role")

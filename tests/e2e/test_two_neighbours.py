@@ -9,7 +9,7 @@ from tests.support.api_client import Api, token_for
 from tests.support.neighbour_calls import MALICE
 from tests.support.neighbours import Installation, play, settle
 
-SECONDS = 8
+SECONDS = 4
 
 
 @pytest.fixture

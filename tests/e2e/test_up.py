@@ -150,6 +150,7 @@ def cpu(up: Up) -> str:
     return str(answer["items"][0]["attributes"]["defaults"]["cpu"])
 
 
+@pytest.mark.nightly
 def test_files_are_in_force_at_start_reloaded_while_it_runs_and_kept_when_bad(folder, documents):
     settings = {"OVERRIDES_SOURCE": "file", "OVERRIDES_PATH": str(documents), "OVERRIDES_RELOAD_SECONDS": "1"}
     up = Up(folder, "--no-demo", **settings)
@@ -201,7 +202,9 @@ def test_a_stop_in_the_middle_of_starting_leaves_nothing_behind(tmp_path):
     assert wait_until_gone(starting) == {}
 
 
-@pytest.mark.parametrize("moment", ["Starting postgres", "Starting web"])
+@pytest.mark.parametrize(
+    "moment", ["Starting postgres", pytest.param("Starting web", marks=pytest.mark.nightly)]
+)
 def test_a_stop_at_any_moment_of_a_start_leaves_nobody_behind(folder, tmp_path, moment):
     # Where there are tables, web is started sooner.
     starting = Up(folder if moment == "Starting web" else tmp_path / "data", "--no-demo")

@@ -103,7 +103,10 @@ def outcome(port, subject, server, name):
     return answers_of(received, to_head=name == "HEAD"), subject.effect()
 
 
-@pytest.mark.parametrize("make", [Heartbeats, Joins, Reads, Polls])
+@pytest.mark.parametrize(
+    "make",
+    [Heartbeats, pytest.param(Joins, marks=pytest.mark.nightly), Reads, Polls],
+)
 def test_an_odd_request_is_answered_as_without_fast_paths(live, ordinary, make):
     subject = make()
     for _ in range(12):
