@@ -13,6 +13,7 @@ app = Celery("controlplane")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["worker"].add(DjangoStructLogInitStep)
+app.steps["worker"].add("controlplane.members.alive_file:AliveFile")
 _PRESENCES: list[Any] = []
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "FLYTE_EVENT_TYPES",
     "FLYTE_EXECUTIONS_DAYS",
     "FLYTE_GRPC_ADDRESS",
+    "FLYTE_GRPC_CONNECTION_SECONDS",
     "FLYTE_GRPC_PORT",
     "FLYTE_GRPC_THREADS",
     "FLYTE_GRPC_TLS_CERT",
@@ -40,6 +41,13 @@ PATHS_TAKEN_AS_SENT = tuple(
 )
 FLYTE_GRPC_ADDRESS = env.text(
     "FLYTE_GRPC_ADDRESS", default="127.0.0.1", meaning="Address on which Flyte's gRPC clients are served."
+)
+FLYTE_GRPC_CONNECTION_SECONDS = env.integer(
+    "FLYTE_GRPC_CONNECTION_SECONDS",
+    default=600,
+    minimum=0,
+    meaning="Time, a fifth more or less, after which gRPC clients connect anew, so that servers that were added"
+    " get calls. 0: never.",
 )
 FLYTE_GRPC_PORT = env.integer(
     "FLYTE_GRPC_PORT",

@@ -27,6 +27,7 @@ __all__ = [
     "NATS_REPLICAS",
     "NATS_URL",
     "REDIS_URL",
+    "WORKER_ALIVE_FILE",
 ]
 
 
@@ -89,6 +90,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 5,
     "socket_keepalive": True,
 }
+
+WORKER_ALIVE_FILE = env.text(
+    "WORKER_ALIVE_FILE",
+    default="",
+    meaning="File that the worker touches every ten seconds while its loop runs, for probes. Empty: none.",
+)
 
 CELERY_BEAT_SCHEDULER = "controlplane.cluster.beat:LeaderScheduler"
 _FILE_SOURCE_SCHEDULE = {

@@ -6,6 +6,7 @@ Requests go to `calls`, like those of HTTP. Unsupported calls have no method: UN
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ _PROBE_SECONDS = 3.0
 _MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 # Calls that run or wait. Their clients give up long before so many are answered.
 _MOST_CALLS = 1000
+_GRACE_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class FlyteServer:
                 ("grpc.max_send_message_length", _MAX_RESPONSE_BYTES),
                 # A second server on the port would get half of the calls.
                 ("grpc.so_reuseport", 0),
+                *_connection_ages(settings.FLYTE_GRPC_CONNECTION_SECONDS),
             ],
             maximum_concurrent_rpcs=_MOST_CALLS,
         )
@@ -77,6 +80,18 @@ class FlyteServer:
         if self._reads is not None:
             await self._reads.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _connection_ages(seconds: int) -> list[tuple[str, int]]:
+    """Return the options after which clients connect anew, and so find servers that were added. 0: none.
+
+    A fifth more or less, so that the clients of a server that was started first do not come at once.
+    """
+    if not seconds:
+        return []
+    age = seconds * 1000 * random.uniform(0.8, 1.2)  # noqa: S311  (jitter)
+    # Calls that run then may end.
+    return [("grpc.max_connection_age_ms", int(age)), ("grpc.max_connection_age_grace_ms", _GRACE_MS)]
 
 
 def serve(options: ListenOptions, *, grace: float, until: Callable[[int], Any]) -> None:

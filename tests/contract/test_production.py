@@ -157,9 +157,12 @@ class ByHand:
         metrics = self.folder / f"metrics-{service}"
         metrics.mkdir(exist_ok=True)
         for name, value in environment.items():
-            environment[name] = value.replace("/run/secrets", str(self.folder)).replace(
-                "/run/metrics", str(metrics)
-            )
+            for place, folder in (
+                ("/run/secrets", self.folder),
+                ("/run/metrics", metrics),
+                ("/tmp", self.folder),
+            ):
+                environment[name] = environment[name].replace(place, str(folder))
             if name in ("PLUGIN_STORE", "PLUGIN_ROOT"):
                 environment[name] = f"{self.folder}{value}"
         if service == "flyte-grpc":
@@ -437,7 +440,16 @@ def test_every_process_but_web_shows_what_it_counts(by_hand, running, name):
     assert ask(f"{address}/other")[0] == 404
 
 
-def test_worker_and_beat_start_work_and_stop_when_asked(running):
+def test_the_worker_shows_that_its_loop_runs(by_hand, running):
+    probe = SERVICES["worker"]["healthcheck"]["test"][1].replace("$$", "$")
+    assert containers("small")["worker"]["livenessProbe"]["exec"]["command"] == ["sh", "-c", probe]
+    assert environment_of(containers("small")["worker"])["WORKER_ALIVE_FILE"] in probe
+    here = probe.replace("/tmp", str(by_hand.folder))
+
+    until(lambda: subprocess.run(["sh", "-c", here], capture_output=True, check=False).returncode == 0, 60)
+
+
+def test_worker_and_beat_start_work_and_stop_when_asked(by_hand, running):
     running["beat"].wait_for("Sending due task mark silent agents unavailable")
     running["worker"].wait_for("ready")
     running["worker"].wait_for("registry.sweep_leases")
@@ -445,6 +457,7 @@ def test_worker_and_beat_start_work_and_stop_when_asked(running):
     # Celery's handler of the signal closes the file of the schedule, which its loop may be using just then.
     assert running["beat"].stop() == 0 or "closed shelf" in running["beat"].output
     assert running["worker"].stop() == 0
+    assert not (by_hand.folder / "worker-alive").exists()
 
 
 def test_the_installer_shows_that_it_lives_and_stops(by_hand, running):

@@ -108,7 +108,7 @@ def roll(site: RollingSite, release: Release, *, beside: bool = False) -> None:
 
 
 def versions(site: RollingSite) -> set[str]:
-    return {process["version"] for process in site.meta()["processes"]}
+    return set(site.meta()["members"]["versions"])
 
 
 def judge(site: RollingSite) -> None:

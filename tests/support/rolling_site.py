@@ -98,7 +98,8 @@ class RollingSite:
             return [str(row[0]) for row in session.execute(statement)]
 
     def meta(self) -> dict[str, Any]:
-        return self._ask("GET", "meta")
+        """Return what the first web server knows of all processes."""
+        return self._ask("GET", "meta", port=self.ports["web-1"])
 
     def stop(self) -> None:
         for thread in self._threads:
@@ -142,9 +143,9 @@ class RollingSite:
                 project = f"{OVERRIDE.name}-{writer.number}"
                 self._ask("POST", "scopes/projects", {"id": project, "name": project})
 
-    def _ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+    def _ask(self, method: str, path: str, body: object = None, *, port: int = 0) -> dict[str, Any]:
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.front.port}/api/v1/{path}",
+            f"http://127.0.0.1:{port or self.front.port}/api/v1/{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"},

@@ -171,12 +171,16 @@ class _Watcher:
     async def _stream(self, response: _Response) -> None:
         await self._send({"type": "http.response.start", "status": 200, "headers": response.headers})
         self._note_authorization()
+        after = 0
         while response.watch is not None and self._is_on():
             after = response.watch.after
             await self._send_text(response.body)
             after = await self._follow(response.watch, after)
             if self._is_on():
                 response = await self._continue_from(after)
+        if self._stopping.is_set() and not self._gone.done():
+            # The client continues here at another process, also if it was told of nothing since it began.
+            await self._send_text(bookmark(after))
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _follow(self, watch: Watch, after: int) -> int:

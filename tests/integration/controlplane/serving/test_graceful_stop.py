@@ -10,6 +10,7 @@ from datetime import datetime
 
 import pytest
 
+from controlplane.events import log
 from registry.agents.models import Lease
 from tests.conftest import as_application
 from tests.support.api_client import AGENT, Api, token_for
@@ -81,9 +82,9 @@ def registered(token: str, number: int) -> str:
 
 
 def streamed(port: int, token: str) -> socket.socket:
-    """An open stream of events, whose head has arrived."""
+    """An open stream of events that do not happen, whose head has arrived."""
     connection = socket.create_connection(("127.0.0.1", port), 30)
-    head = f"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+    head = f"GET /api/v1/events?type=project.created HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
     connection.sendall(head.encode() + b"Accept: text/event-stream\r\n\r\n")
     assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
     return connection
@@ -96,8 +97,8 @@ def read_to_the_end(connection: socket.socket) -> bytes:
 
 def test_a_stop_answers_every_heartbeat_that_is_committed_and_ends_connections(web):
     token = token_for("agent")
-    beating = [Beating(web.port, token, registered(token, number)) for number in range(CONNECTIONS)]
     stream = streamed(web.port, token_for("viewer"))
+    beating = [Beating(web.port, token, registered(token, number)) for number in range(CONNECTIONS)]
     idle = socket.create_connection(("127.0.0.1", web.port), 30)
     for each in beating:
         each.start()
@@ -115,7 +116,7 @@ def test_a_stop_answers_every_heartbeat_that_is_committed_and_ends_connections(w
     committed = {str(lease.agent_id): lease.renewed_at for lease in Lease.objects.all()}
     assert answered == committed
     assert read_to_the_end(idle) == b""
-    read_to_the_end(stream)
+    assert b"id: %d\nevent: bookmark\n" % log.last_number() in read_to_the_end(stream)
 
 
 def time_of(answer) -> datetime:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -424,6 +425,23 @@ def test_a_stop_lets_calls_end(live, started):
     # taken yet when the door was shut, is cancelled by gRPC itself.
     assert answered[-1] in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
     assert Api(token_for("admin")).get("overrides").json()["items"][0]["version"] >= 1
+
+
+@pytest.mark.nightly
+def test_a_client_connects_anew_now_and_then_and_no_call_fails(live, started):
+    make_project()
+    port, _ = started(FLYTE_GRPC_CONNECTION_SECONDS="1")
+    metadata = bearer(token_for("admin"))
+    states: list[grpc.ChannelConnectivity] = []
+
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        channel.subscribe(states.append)
+        stub = AdminServiceStub(channel)
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            stub.UpdateProjectDomainAttributes(update(), metadata=metadata)
+
+    assert states.count(grpc.ChannelConnectivity.READY) >= 3
 
 
 def test_a_port_that_is_taken_is_told(live):
