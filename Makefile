@@ -55,10 +55,11 @@ ifeq ($(or $(LANE),generated_requests),generated_requests)
 endif
 
 # One after another: together they would starve on two cores. ROUNDS=2 shortens the first.
-ha: .venv/.dev .tools/failover/.installed ## Run the lanes of high availability: failovers of Postgres, Valkey and NATS, and the pooler
+ha: .venv/.dev .tools/failover/.installed ## Run the lanes of high availability: failovers of Postgres, Valkey and NATS, upgrades, and the pooler
 	@$(MAKE) nightly LANE=postgres_failover
 	@$(MAKE) nightly LANE=sentinel
 	@$(MAKE) nightly LANE=nats_cluster
+	@$(MAKE) nightly LANE=upgrade
 	THROUGH_PGBOUNCER=1 $(BIN)/python -m pytest -q tests/api $(ARGS)
 
 # Patroni has an environment of its own: we run it, and import nothing of it.

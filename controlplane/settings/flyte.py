@@ -46,7 +46,7 @@ FLYTE_GRPC_CONNECTION_SECONDS = env.integer(
     "FLYTE_GRPC_CONNECTION_SECONDS",
     default=600,
     minimum=0,
-    meaning="Time, a fifth more or less, after which gRPC clients connect anew, so that servers that were added"
+    meaning="Time, a fifth more or less, after which gRPC clients reconnect, so that servers that were added"
     " get calls. 0: never.",
 )
 FLYTE_GRPC_PORT = env.integer(

@@ -83,7 +83,7 @@ class FlyteServer:
 
 
 def _connection_ages(seconds: int) -> list[tuple[str, int]]:
-    """Return the options after which clients connect anew, and so find servers that were added. 0: none.
+    """Return the options after which clients reconnect, and so find servers that were added. 0: none.
 
     A fifth more or less, so that the clients of a server that was started first do not come at once.
     """

@@ -52,6 +52,8 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 IN_COMPOSE = (
     "web", "flyte-grpc", "worker", "beat", "relay", "plugin-installer", "migrate", "database-roles",
 )  # fmt: skip
+# The same program, before an upgrade and after it.
+MIGRATIONS = {"migrate", "migrate-contract"}
 # Settings that a container has only if a value gives them.
 ONLY_IF_GIVEN = {"DATABASE_REPLICA_URL"}
 KNOWN = set(DECLARED)
@@ -288,7 +290,8 @@ def test_pods_are_confined(case):
 @pytest.mark.parametrize("case", CASES)
 def test_each_process_has_its_own_account_without_a_token(case):
     accounts = {document["metadata"]["name"]: document for document in kinds(case, "ServiceAccount")}
-    used = [pod["spec"]["serviceAccountName"] for pod in pods(case).values()]
+    processes = set(pods(case)) - {"migrate-contract"}
+    used = [pods(case)[process]["spec"]["serviceAccountName"] for process in processes]
 
     assert len(used) == len(set(used))
     assert set(used) == set(accounts)
@@ -464,8 +467,20 @@ def test_hooks_need_nothing_that_comes_later(case):
             if weight(job) is not None and name in ours:
                 assert weight(ours[name]) is not None
                 assert weight(ours[name]) < weight(job)
-    order = [component_of(job) for job in sorted(jobs, key=lambda job: weight(job) or 0)]
+    before = [job for job in jobs if component_of(job) != "migrate-contract"]
+    order = [component_of(job) for job in sorted(before, key=lambda job: weight(job) or 0)]
     assert order[-1] == "migrate"
+
+
+def test_what_drops_something_runs_after_the_upgrade_and_waits_less_than_its_deadline():
+    (job,) = (job for job in kinds("small", "Job") if component_of(job) == "migrate-contract")
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "post-upgrade"
+    assert container["command"][:4] == ["python", "manage.py", "migrate", "--no-input"]
+    assert container["command"][4] == "--phase=contract"
+    assert int(container["command"][5].removeprefix("--wait=")) < job["spec"]["activeDeadlineSeconds"]
+    assert {component_of(job) for job in kinds("external", "Job")} == {"migrate"}
 
 
 def test_the_watcher_may_do_what_its_manifest_says():
@@ -496,7 +511,7 @@ def test_only_the_job_of_the_roles_gets_the_owners_url():
     expected = {
         "web": "web", "flyte-grpc": "web", "pools-redis": "web", "worker": "worker", "beat": "worker",
         "relay": "worker", "plugin-installer": "worker", "agent-config-watcher": "worker",
-        "migrate": "migrator",
+        "migrate": "migrator", "migrate-contract": "migrator",
     }  # fmt: skip
     for process, role in expected.items():
         assert {name for name in roles[process] if name.startswith("database_url")} == {
@@ -587,7 +602,7 @@ def test_behind_a_pooler_only_the_migrations_connect_directly():
     }
 
     assert set(pooled) > {"web", "worker", "agent-config-watcher", "test-web-role", "test-worker-role"}
-    for process in set(pooled) - {"migrate"}:
+    for process in set(pooled) - MIGRATIONS:
         assert pooled[process]["DATABASE_POOLER"] == "transaction"
         assert pooled[process]["DATABASE_DIRECT_URL_FILE"] == f"{SECRETS}/database_direct_url"
     assert "DATABASE_POOLER" not in pooled["migrate"]

@@ -157,12 +157,11 @@ class ByHand:
         metrics = self.folder / f"metrics-{service}"
         metrics.mkdir(exist_ok=True)
         for name, value in environment.items():
-            for place, folder in (
-                ("/run/secrets", self.folder),
-                ("/run/metrics", metrics),
-                ("/tmp", self.folder),
-            ):
-                environment[name] = environment[name].replace(place, str(folder))
+            environment[name] = value.replace("/run/secrets", str(self.folder)).replace(
+                "/run/metrics", str(metrics)
+            )
+            if name == "WORKER_ALIVE_FILE":
+                environment[name] = str(self.folder / Path(value).name)
             if name in ("PLUGIN_STORE", "PLUGIN_ROOT"):
                 environment[name] = f"{self.folder}{value}"
         if service == "flyte-grpc":

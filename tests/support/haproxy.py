@@ -8,7 +8,7 @@ from pathlib import Path
 
 from controlplane.local.programs import Program, RunningProgram, free_port, start
 
-# What docs/operations.md recommends.
+# The rules of docs/operations.md.
 _RULES = """
 defaults
   mode http

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -12,6 +13,8 @@ from controlplane.database.changes import ChangesRefused
 from controlplane.upgrades.executor import PhasedExecutor, session_limits
 from controlplane.upgrades.phases import Phase, Plan, refusal
 from controlplane.upgrades.retries import LOCK_SECONDS, with_retries
+
+_LOOK_SECONDS = 5.0
 
 
 class Command(migrate.Command):
@@ -29,6 +32,13 @@ class Command(migrate.Command):
             " contract: the rest too, afterwards; refused while older processes run. Without it: the rest"
             " too, as far as no older process runs.",
         )
+        parser.add_argument(
+            "--wait",
+            type=int,
+            default=0,
+            metavar="SECONDS",
+            help="with --phase contract: how long to wait for older processes to end (default: %(default)s).",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         phase = Phase(options["phase"]) if options["phase"] else None
@@ -36,8 +46,8 @@ class Command(migrate.Command):
         # Of what is no migration, such as rights on tables.
         with session_limits(connection, lock_timeout=int(LOCK_SECONDS * 1000)):
             plan = PhasedExecutor(connection, phase=phase).decide()
-            if phase is Phase.CONTRACT and plan.in_the_way:
-                raise CommandError(refusal(plan.in_the_way))
+            if phase is Phase.CONTRACT:
+                plan = self._wait_for_older_processes(plan, connection, options["wait"])
             with _as_executor(partial(PhasedExecutor, phase=phase)), _without_pause():
                 with_retries(
                     lambda: super(Command, self).handle(*args, **options),
@@ -46,6 +56,18 @@ class Command(migrate.Command):
                 )
         if plan.waits and options["verbosity"]:
             self.stdout.write(_waiting(plan))
+
+    def _wait_for_older_processes(self, plan: Plan, connection: Any, seconds: int) -> Plan:
+        """Return the plan once no process is in the way. Raises CommandError after the seconds."""
+        until = time.monotonic() + seconds
+        while plan.in_the_way:
+            left = until - time.monotonic()
+            if left <= 0:
+                raise CommandError(refusal(plan.in_the_way))
+            self.stdout.write(f"Older processes still run. Waiting for {left:.0f} s at most.")
+            time.sleep(min(_LOOK_SECONDS, left))
+            plan = PhasedExecutor(connection, phase=Phase.CONTRACT).decide()
+        return plan
 
 
 @contextmanager

@@ -51,7 +51,7 @@
 {{- end }}
 {{- range $name, $value := $values.settings }}
 {{- /* Migrations have a limit of their own. */}}
-{{- if not (and (eq $.component "migrate") (eq $name "DATABASE_STATEMENT_TIMEOUT_MS")) }}
+{{- if not (and (hasPrefix "migrate" $.component) (eq $name "DATABASE_STATEMENT_TIMEOUT_MS")) }}
 {{- /* Helm reads numbers as floats, which it would write as 1.6777216e+07. */}}
 - {name: {{ $name }}, value: {{ kindIs "float64" $value | ternary (int64 $value) $value | toString | quote }}}
 {{- end }}

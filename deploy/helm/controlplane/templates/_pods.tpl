@@ -20,7 +20,7 @@ annotations:
 {{- end -}}
 
 {{- define "controlplane.podIdentity" -}}
-serviceAccountName: {{ include "controlplane.fullname" .root }}-{{ .component }}
+serviceAccountName: {{ include "controlplane.fullname" .root }}-{{ .serviceAccount | default .component }}
 automountServiceAccountToken: {{ eq .component "agent-config-watcher" }}
 enableServiceLinks: false
 {{- with .root.Values.imagePullSecrets }}

@@ -84,7 +84,8 @@ def registered(token: str, number: int) -> str:
 def streamed(port: int, token: str) -> socket.socket:
     """An open stream of events that do not happen, whose head has arrived."""
     connection = socket.create_connection(("127.0.0.1", port), 30)
-    head = f"GET /api/v1/events?type=project.created HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+    head = "GET /api/v1/events?type=project.created HTTP/1.1\r\nHost: localhost\r\n"
+    head += f"Authorization: Bearer {token}\r\n"
     connection.sendall(head.encode() + b"Accept: text/event-stream\r\n\r\n")
     assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
     return connection

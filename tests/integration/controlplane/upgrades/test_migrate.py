@@ -95,6 +95,18 @@ def test_a_drop_waits_for_an_older_process_and_then_runs():
     assert columns() == {"note", "notes"}
 
 
+def test_a_drop_can_wait_until_the_last_older_process_ends(other):
+    note_process("0.0.9")
+    output = StringIO()
+    ends = threading.Timer(0.3, lambda: (other.execute("DELETE FROM members_member"), other.commit()))
+    ends.start()
+
+    call_command("migrate", "installation", phase="contract", wait=1, stdout=output)
+
+    assert "Older processes still run. Waiting for 1 s at most." in output.getvalue()
+    assert applied() == {ADDED, INDEXED, DROPPED, MORE}
+
+
 def test_expand_leaves_drops_and_what_needs_them_for_later():
     note_process("0.1.0")
     assert not only_contracts_wait(connection)

@@ -428,7 +428,7 @@ def test_a_stop_lets_calls_end(live, started):
 
 
 @pytest.mark.nightly
-def test_a_client_connects_anew_now_and_then_and_no_call_fails(live, started):
+def test_a_client_reconnects_now_and_then_and_no_call_fails(live, started):
     make_project()
     port, _ = started(FLYTE_GRPC_CONNECTION_SECONDS="1")
     metadata = bearer(token_for("admin"))
