@@ -23,6 +23,7 @@ from controlplane.endpoints.access import login_gate as gate
 from controlplane.endpoints.access.login_gate import LoginGate
 from controlplane.endpoints.access.password_queue import PasswordQueue, is_password_request
 from controlplane.endpoints.events import streams as events
+from controlplane.endpoints.events.watcher_limits import WatcherLimits
 from controlplane.extras import is_installed
 from controlplane.members.presence import Presence
 from controlplane.pools.long_poll import is_lease_path
@@ -30,7 +31,8 @@ from controlplane.serving.worker_signals import send_pulses
 from controlplane.web.django_bridge import Application, Bridge, Receive, Scope, Send
 from controlplane.web.fast_path import FastPath
 from controlplane.web.health_answers import HealthAnswers, is_health
-from overrides.api.effective.fast_path import handler as effective
+from overrides.api.effective.fast_path.handler import ROUTE as EFFECTIVE_ROUTE
+from overrides.api.effective.watching.reads import STREAM_ROUTE, WaitingReads
 from registry.agent_configs.delivery.long_poll import is_configuration_path
 from registry.api.agent_configs.fast_path import FastPolls
 from registry.api.heartbeats.fast_path import FastHeartbeats, is_heartbeat
@@ -39,10 +41,13 @@ from registry.dispatch.delivery.fetching import is_fetch_path
 from registry.dispatch.resources.long_poll import is_resource_path
 
 if TYPE_CHECKING:
+    from overrides.api.effective.fast_path.handler import FastReads
     from overrides.flyte.fast_path.handler import FlyteReads
 
 # Paths whose requests may wait for an event.
 _WAITING = (is_configuration_path, is_fetch_path, is_resource_path, is_lease_path)
+# Without a fast path, effective reads may wait all the same.
+_EFFECTIVE = (EFFECTIVE_ROUTE, STREAM_ROUTE)
 _METRICS = "/metrics"
 # Scrapers that may wait for the thread that answers them.
 _SCRAPERS = 16
@@ -72,10 +77,11 @@ class Router:
         self._login = LoginGate(
             self._login_page, most=settings.LOGIN_REQUESTS_PER_ADDRESS, trusted=settings.TRUSTED_PROXIES
         )
-        self._watchers = events.Watchers(self.bridge)
+        self.limits = WatcherLimits()
+        self._watchers = events.Watchers(self.bridge, self.limits)
         # Fast paths leave requests to this: their responses have CORS headers too.
         left = Cors(self.bridge, rules)
-        self.effective = effective.FastReads(left, self.bridge.pool)
+        self.effective = WaitingReads(left, self.bridge.pool, self.limits)
         self.joins = FastJoins(left) if settings.JOINS_AT_ONCE else None
         self.heartbeats = FastHeartbeats(left) if settings.HEARTBEAT_CONNECTIONS else None
         # What is left of these may wait, as a long poll.
@@ -84,7 +90,7 @@ class Router:
         self._fast: dict[str, FastPath] = {}
         self._is_flyte_read, self.flyte = _flyte_reads(left, self.effective)
         if settings.EFFECTIVE_SNAPSHOT_MIB:
-            self._fast[effective.ROUTE] = self.effective
+            self._fast[EFFECTIVE_ROUTE] = self.effective
         if self.joins:
             self._fast[JOIN_ROUTE] = self.joins
 
@@ -101,12 +107,15 @@ class Router:
     def stop(self) -> None:
         """End streams and long polls, which would otherwise go on: the server stops."""
         self._watchers.stop()
+        self.effective.stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif fast_path := self.fast_path(scope["path"]):
             await fast_path(scope, receive, send)
+        elif scope["path"] in _EFFECTIVE:
+            await self.effective.watchers(scope, receive, send)
         else:
             await self._ordinary(scope, receive, send)
 
@@ -157,9 +166,7 @@ class Router:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _flyte_reads(
-    django: Application, shared: effective.FastReads
-) -> tuple[Callable[[str], bool], FlyteReads | None]:
+def _flyte_reads(django: Application, shared: FastReads) -> tuple[Callable[[str], bool], FlyteReads | None]:
     """Return which paths are reads of Flyte's clients, and their fast path; None without the extra."""
     if not (is_installed("flyte") and settings.EFFECTIVE_SNAPSHOT_MIB):
         return lambda path: False, None

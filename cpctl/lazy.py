@@ -33,6 +33,9 @@ COMMANDS = {
         "cluster_resources", "cluster_resources", "Print the cluster resources of a project and domain."
     ),
     "explain": CommandEntry("explain", "explain", "Explain the effective values at a scope."),
+    "effective": CommandEntry(
+        "effective", "effective", "Keep signed snapshots of effective values, for when the server is away."
+    ),
     "diff": CommandEntry("apply", "diff", "Show the changes that `apply` would make."),
     "apply": CommandEntry("apply", "apply", "Apply documents in one transaction."),
     "edit": CommandEntry("edit", "edit", "Edit a scope's document in $VISUAL or $EDITOR."),

@@ -7,6 +7,8 @@ from overrides.api.effective import views as effective_views
 from overrides.api.effective.cluster_resources import EffectiveClusterResources
 from overrides.api.effective.pod_preview import PodPreview
 from overrides.api.effective.render_views import EffectiveRender
+from overrides.api.effective.snapshot_views import EffectiveSnapshot
+from overrides.api.effective.stream_views import EffectiveStream
 from overrides.api.history import views as history_views
 from overrides.api.overrides import apply_views, views
 
@@ -20,6 +22,8 @@ urlpatterns = [
     path("overrides/effective/cluster-resources", EffectiveClusterResources.as_view()),
     path("overrides/effective/render", EffectiveRender.as_view()),
     path("overrides/effective:batch", effective_views.EffectiveBatch.as_view()),
+    path("overrides/effective:stream", EffectiveStream.as_view()),
+    path("overrides/effective:snapshot", EffectiveSnapshot.as_view()),
     path("overrides/pod-preview", PodPreview.as_view()),
     path("overrides/document", documents.ScopeDocumentItem.as_view()),
     path("overrides/export", documents.Export.as_view()),

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, register
 
 from controlplane.extras import is_installed
-from registry.agent_configs.delivery.signatures import unusable
+from controlplane.signing_keys import unusable
 
 
 @register

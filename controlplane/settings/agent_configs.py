@@ -243,7 +243,8 @@ AGENT_CONFIGS_SIGNING_KEYS = env.names(
     "AGENT_CONFIGS_SIGNING_KEYS",
     default="",
     meaning="Files with Ed25519 private keys (PEM), comma-separated. Every key signs each served"
-    " configuration, so that keys can be rotated. Empty: configurations are not signed.",
+    " configuration and each snapshot of effective values, so that keys can be rotated. Empty: they are not"
+    " signed.",
 )
 AGENT_CONFIGS_MAX_FILES = env.integer(
     "AGENT_CONFIGS_MAX_FILES",

@@ -38,6 +38,10 @@ class Exchange(ABC):
     def leave(self, django: Application, learned: LearnedHeaders) -> None:
         """Let Django answer, and learn the headers of its response."""
 
+    @abstractmethod
+    def is_over(self) -> bool:
+        """Return whether the request was answered, or the client is gone."""
+
 
 class AsgiExchange(Exchange):
     """A request under another ASGI server than ours."""
@@ -59,6 +63,9 @@ class AsgiExchange(Exchange):
         if not self._done.done():
             self._left_to = django
             self._done.set_result(None)
+
+    def is_over(self) -> bool:
+        return self._done.done()
 
     async def finish(
         self, django: Application, learned: LearnedHeaders, scope: Scope, receive: Receive, send: Send

@@ -46,12 +46,13 @@ class LearnedHeaders:
 
         async def send_and_learn(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._learn(is_secure, message["status"], message["headers"])
+                self.learn(is_secure, message["status"], message["headers"])
             await send(message)
 
         return send_and_learn
 
-    def _learn(self, is_secure: bool, status: int, headers: list[Header]) -> None:
+    def learn(self, is_secure: bool, status: int, headers: Sequence[Header]) -> None:
+        """Store the headers of one of Django's responses to a plain request."""
         names = {name for name, _ in headers}
         if status not in self._statuses or not _UNLEARNED.isdisjoint(names):
             return

@@ -48,7 +48,7 @@ class ProtocolExchange(Exchange):
 
     def answer(self, answer: FastAnswer, learned: Learned) -> None:
         protocol = self._protocol
-        if self._is_over():
+        if self.is_over():
             return
         end = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
         content = b"" if self.method == "HEAD" else answer.body
@@ -62,7 +62,7 @@ class ProtocolExchange(Exchange):
         protocol.on_response_complete()
 
     def leave(self, django: Application, learned: LearnedHeaders) -> None:
-        if self._is_over():
+        if self.is_over():
             return
         is_secure = self.head.is_secure
 
@@ -111,6 +111,6 @@ class ProtocolExchange(Exchange):
         cycle.body, cycle.more_body = bytearray(self.body), False
         return cycle
 
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
         # `disconnected` is not set while a later request waits: uvicorn knows only the latest cycle.
         return self.disconnected or self.response_complete or self._protocol.transport.is_closing()

@@ -50,6 +50,7 @@ get guard-rails --type task_resource
 get guard-rail cpu-cap
 get revisions
 get revision 41
+effective snapshot values.json --scope global --scope 'project=shop domain=dev' --valid-seconds 60
 get principals
 get principal ada
 get tokens
@@ -339,6 +340,7 @@ NOT_REACHED = {
     "overrides_put": "`apply` and `edit` set what documents say",
     "overrides_patch": "`apply` and `edit` set what documents say",
     "overrides_preview": "`diff` and `apply --dry-run` show the same",
+    "overrides_effective_stream": "for programs; `events` follows changes for people",
     "overrides_effective_batch": "for programs; `explain` asks about one scope",
     "me_change_password": "for people with a browser; cpctl has a token",
     "override_versions_get": "`history -o yaml` shows all of them whole",

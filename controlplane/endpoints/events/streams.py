@@ -10,121 +10,72 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any
 
-from django.conf import settings
-from prometheus_client import Gauge
-
-from controlplane.api.problems import plain_response
 from controlplane.endpoints.events.feed import Feed
-from controlplane.endpoints.events.watch_header import HEADER, PROOF
-from controlplane.errors import TooManyAttempts
+from controlplane.endpoints.events.held_requests import (
+    FirstResponse,
+    RepeatableBody,
+    ask_django,
+    too_many_response,
+)
+from controlplane.endpoints.events.watcher_limits import WatcherLimits
 from controlplane.events.stream_protocol import CLOUDEVENTS, Watch, bookmark, watch_from
 from controlplane.web.django_bridge import Application, Message, Receive, Send
 
 ROUTE = "/api/v1/events"
-WATCHERS = Gauge("cp_watchers", "Open event streams and long polls.", multiprocess_mode="livesum")
 _WAIT = re.compile(rb"(?<![^&])wait=[^&]*&?")
 # Proxies close connections after a minute without data.
 KEEP_ALIVE_SECONDS = 15.0
 # Tokens also expire, which changes nothing in the database.
 _REAUTHORIZE_SECONDS = 300.0
-_HEADER = HEADER.lower().encode()
 
 
 @dataclass(frozen=True, slots=True)
 class _Response:
-    """Django's response. watch: set if the connection stays open."""
+    """watch: set if the connection stays open."""
 
-    status: int
-    headers: list[tuple[bytes, bytes]]
-    body: bytes
+    first: FirstResponse
     watch: Watch | None
-
-    async def send(self, send: Send) -> None:
-        headers = self.headers
-        # For a 304 it would be the length of a body that is not sent.
-        if self.status != HTTPStatus.NOT_MODIFIED:
-            headers = [*headers, (b"content-length", str(len(self.body)).encode())]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body})
-
-
-class _Body:
-    """The body of a request, which Django reads again when the request is handled again."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._messages: list[Message] = []
-
-    async def first(self) -> Message:
-        message = await self._receive()
-        if message["type"] == "http.request":
-            self._messages.append(message)
-        return message
-
-    async def again(self) -> Message:
-        body = b"".join(message.get("body", b"") for message in self._messages)
-        return {"type": "http.request", "body": body, "more_body": False}
 
 
 class Watchers:
-    def __init__(self, django: Application) -> None:
+    """limits: shared with the other watchers of the process."""
+
+    def __init__(self, django: Application, limits: WatcherLimits) -> None:
         self._django = django
         self._feed = Feed()
-        self._by_principal: Counter[str] = Counter()
+        self._limits = limits
         self._stopping = asyncio.Event()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        body = _Body(receive)
+        body = RepeatableBody(receive)
         response = await self._call_django(scope, body.first)
         if response.watch is None:
-            await response.send(send)
+            await response.first.send(send)
             return
         principal = response.watch.principal
-        if not self._has_capacity(principal):
-            await _too_many_response().send(send)
+        if not self._limits.enter(principal):
+            await too_many_response().send(send)
             return
-        self._by_principal[principal] += 1
-        WATCHERS.inc()
         self._feed.join()
         try:
             watcher = _Watcher(self._feed, self._call_django, self._stopping, body, scope, receive, send)
             await watcher.run(response)
         finally:
             self._feed.leave()
-            self._by_principal[principal] -= 1
-            WATCHERS.dec()
+            self._limits.leave(principal)
 
     def stop(self) -> None:
         """Close all connections. Watchers reconnect to another process and miss no events."""
         self._stopping.set()
         self._feed.close()
 
-    def _has_capacity(self, principal: str) -> bool:
-        return (
-            self._by_principal[principal] < settings.WATCHERS_PER_PRINCIPAL
-            and self._by_principal.total() < settings.WATCHERS_PER_WORKER
-        )
-
     async def _call_django(self, scope: Message, receive: Receive) -> _Response:
-        messages: list[Message] = []
-
-        async def collect(message: Message) -> None:
-            messages.append(message)
-
-        await self._django({**scope, "headers": [*scope["headers"], PROOF]}, receive, collect)
-        status, headers = 499, []
-        if messages:
-            status, headers = messages[0]["status"], list(messages[0]["headers"])
-        marks = [value for name, value in headers if name == _HEADER]
-        body = b"".join(message.get("body", b"") for message in messages[1:])
-        forwarded = [(name, value) for name, value in headers if name not in (_HEADER, b"content-length")]
-        return _Response(status, forwarded, body, watch_from(marks[0]) if marks else None)
+        response = await ask_django(self._django, scope, receive)
+        return _Response(response, watch_from(response.watch) if response.watch else None)
 
 
 class _Watcher:
@@ -135,7 +86,7 @@ class _Watcher:
         feed: Feed,
         call_django: Callable[[Message, Receive], Awaitable[_Response]],
         stopping: asyncio.Event,
-        body: _Body,
+        body: RepeatableBody,
         *connection: Any,
     ) -> None:
         self._feed, self._call_django, self._stopping, self._body = feed, call_django, stopping, body
@@ -166,15 +117,17 @@ class _Watcher:
                     break
                 after = self._feed.last or after
             await self._wait(changed, left)
-        await response.send(self._send)
+        await response.first.send(self._send)
 
     async def _stream(self, response: _Response) -> None:
-        await self._send({"type": "http.response.start", "status": 200, "headers": response.headers})
+        await self._send(
+            {"type": "http.response.start", "status": 200, "headers": response.first.held_headers}
+        )
         self._note_authorization()
         after = 0
         while response.watch is not None and self._is_on():
             after = response.watch.after
-            await self._send_text(response.body)
+            await self._send_text(response.first.body)
             after = await self._follow(response.watch, after)
             if self._is_on():
                 response = await self._continue_from(after)
@@ -248,13 +201,3 @@ class _Watcher:
     async def _until_gone(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-
-
-def _too_many_response() -> _Response:
-    response = plain_response(
-        TooManyAttempts(
-            "Too many event streams and long polls are open. Close some, or try again in a minute."
-        )
-    )
-    headers = [(name.lower().encode(), value.encode()) for name, value in response.items()]
-    return _Response(response.status_code, [*headers, (b"retry-after", b"60")], response.content, None)

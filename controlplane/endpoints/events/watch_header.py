@@ -8,19 +8,33 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import Any
-
-from controlplane.events.stream_protocol import Watch
+from typing import Any, Protocol
 
 HEADER = "X-Controlplane-Watch"
 _PROOF_HEADER = "X-Controlplane-Watcher"
+_AGAIN_HEADER = "X-Controlplane-Watching"
 _SECRET = secrets.token_urlsafe(24)
 
 # Added to the headers of requests that the event streams pass on.
 PROOF = (_PROOF_HEADER.lower().encode(), _SECRET.encode())
+# Added when a request is handled again, whose watch is already known.
+AGAIN = (_AGAIN_HEADER.lower().encode(), _SECRET.encode())
 
 
-def hand_over(watch: Watch, request_headers: Mapping[str, str], response: Any) -> None:
+class HandedOver(Protocol):
+    def header(self) -> str: ...
+
+
+def hand_over(watch: HandedOver, request_headers: Mapping[str, str], response: Any) -> None:
     """Add the watch to the response if the request came through the event streams."""
-    if secrets.compare_digest(request_headers.get(_PROOF_HEADER, "").encode(), _SECRET.encode()):
+    if _is_ours(request_headers, _PROOF_HEADER):
         response[HEADER] = watch.header()
+
+
+def is_asked_again(request_headers: Mapping[str, str]) -> bool:
+    """True if the watchers have the watch of this request, as it was at `Last-Event-ID`."""
+    return _is_ours(request_headers, _AGAIN_HEADER)
+
+
+def _is_ours(request_headers: Mapping[str, str], name: str) -> bool:
+    return secrets.compare_digest(request_headers.get(name, "").encode(), _SECRET.encode())

@@ -7,8 +7,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from controlplane.api.fields import StrictSerializer, Text
-from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.api.fields import Text
+from controlplane.api.scopes import ScopeRead, show_scope
 from controlplane.scopes import Scope
 from overrides.api.effective.schemas import (
     ActiveRail,
@@ -23,11 +23,11 @@ from overrides.api.effective.schemas import (
     show_kind,
     source_content,
 )
+from overrides.api.effective.scope_sets import ScopeSetWrite
 from overrides.effective.results import EffectiveAttributes, EffectiveValues
 from overrides.loading.layers import LayerOrigin
 from overrides.resolution.resolve import Layer
 
-MAX_SCOPES = 1000
 _LEFT_OUT = "Absent with `explain: false`."
 _SOURCE = "Index of the source in `sources`."
 
@@ -72,9 +72,7 @@ class EffectiveBatchRead(serializers.Serializer[Any]):
     items = EffectiveBatchScope(many=True, help_text="In the order of the requested scopes.")
 
 
-class EffectiveBatchWrite(StrictSerializer):
-    scopes = serializers.ListField(child=ScopeWrite(), min_length=1, max_length=MAX_SCOPES)
-    resource_type = Text(required=False, default="", allow_blank=True, max_length=63)
+class EffectiveBatchWrite(ScopeSetWrite):
     as_of = Text(required=False, default="", allow_blank=True, max_length=63)
     explain = serializers.BooleanField(
         required=False,

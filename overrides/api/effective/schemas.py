@@ -9,6 +9,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.api.scopes import ScopeRead, show_scope
+from controlplane.endpoints.events.schemas import MAX_WAIT_SECONDS
 from controlplane.errors.field_error import FieldError
 from controlplane.scopes import Scope
 from overrides.api.as_of import ScopeAsOfQuery
@@ -117,6 +118,13 @@ class EffectiveQuery(ScopeAsOfQuery):
         required=False,
         default="native",
         help_text="`flyte`: resolve by FlyteAdmin's rules for executions.",
+    )
+    wait = serializers.IntegerField(
+        required=False,
+        default=0,
+        min_value=0,
+        max_value=MAX_WAIT_SECONDS,
+        help_text="With `If-None-Match`: seconds to wait for a change (long poll).",
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,9 +14,12 @@ from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.etags import respond
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.scopes import scope_from
+from controlplane.endpoints.events.watch_header import hand_over
+from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.roles import Action
 from overrides.api.as_of import as_of
 from overrides.api.effective import batch_schemas, examples, schemas
+from overrides.api.effective.watching.handed_watch import HandedWatch
 from overrides.effective.effective import effective_attributes, effective_many, flyte_attributes, values_many
 
 
@@ -27,7 +33,9 @@ class EffectiveOverrides(Endpoint):
         description=(
             "Merges everything on the scope's ladder: platform defaults, global, domain, project, project "
             "and domain, workflow, launch plan. The most specific value wins. Each leaf has its source and "
-            "the values that lost; `refused` lists values that break a guard rail."
+            "the values that lost; `refused` lists values that break a guard rail.\n\nWith `wait` and the"
+            " ETag that you have in `If-None-Match`, the answer arrives as soon as it differs, or is 304 when"
+            " the time is over."
         ),
         tags=["overrides"],
         parameters=[schemas.EffectiveQuery],
@@ -38,9 +46,25 @@ class EffectiveOverrides(Endpoint):
         query = schemas.EffectiveQuery.parse(request)
         scope = scope_from(query)
         caller_of(request).require(Action.OVERRIDE_READ, scope)
+        _check_now(query)
         read = flyte_attributes if query["strategy"] == "flyte" else effective_attributes
         effective = read(scope, resource_type=query["resource_type"], as_of=as_of(query))
-        return respond(request, schemas.show_effective(effective), etag=f'"{effective.fingerprint}"')
+        etag = f'"{effective.fingerprint}"'
+        response = respond(request, schemas.show_effective(effective), etag=etag)
+        if query["wait"] and response.status_code == HTTPStatus.NOT_MODIFIED:
+            names = {"resource_type": query["resource_type"], "form": query["strategy"]}
+            watch = HandedWatch(
+                str(caller_of(request).principal_id), ((scope, etag),), wait=query["wait"], **names
+            )
+            hand_over(watch, request.headers, response)
+        return response
+
+
+def _check_now(query: dict[str, Any]) -> None:
+    """Raise InvalidRequest for a wait for the past."""
+    if query["wait"] and query["as_of"]:
+        message = "The past does not change. Leave out `wait` or `as_of`."
+        raise InvalidRequest(message, errors=[FieldError("?wait", "not_allowed", message)])
 
 
 class EffectiveBatch(Endpoint):

@@ -5,32 +5,20 @@ Each key of AGENT_CONFIGS_SIGNING_KEYS signs, so that a new key is known everywh
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
-from django.conf import settings
 from django.utils.encoding import escape_uri_path
 from http_message_signatures import ContentDigest, HTTPMessageSigner, MappingKeyResolver
 from http_message_signatures.algorithms import ED25519
+
+from controlplane.signing_keys import signing_keys
 
 # Who looks for this tag takes no signature that one of the keys made for another purpose.
 TAG = "controlplane-agent-config"
 # The path is the request's and names the data plane: neither another's configuration nor an older revision
 # can pass for this one.
 COVERED = ("@status", '"@path";req', "content-type", "content-digest", "x-config-revision")
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """id: of the public half, so that verifiers can select the key."""
-
-    id: str
-    private: Ed25519PrivateKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,32 +61,3 @@ def digest_headers(body: bytes) -> dict[str, str]:
     """RFC 9530. We send no encoded or partial content, so both are of the same bytes."""
     digest = ContentDigest.create(body)
     return {"Content-Digest": digest, "Repr-Digest": digest}
-
-
-def signing_keys() -> list[Key]:
-    return [read_key(path) for path in settings.AGENT_CONFIGS_SIGNING_KEYS]
-
-
-@cache
-def read_key(path: str) -> Key:
-    """Read once in a process. Raises ValueError for what is no Ed25519 key, OSError without a file."""
-    try:
-        private = load_pem_private_key(Path(path).read_bytes(), password=None)
-    except TypeError as error:
-        raise ValueError(f"{path} is encrypted") from error
-    if not isinstance(private, Ed25519PrivateKey):
-        raise ValueError(f"{path} is no Ed25519 key")
-    public = private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-    # The letter: it labels a member of a structured field, which does not begin with a digit.
-    return Key(f"k{hashlib.sha256(public).hexdigest()[:16]}", private)
-
-
-def unusable(paths: Iterable[str]) -> list[str]:
-    """What is wrong with the keys, in sentences."""
-    found = []
-    for path in paths:
-        try:
-            read_key(path)
-        except (OSError, ValueError) as error:
-            found.append(f"{path} cannot be used as a signing key: {error}.")
-    return found

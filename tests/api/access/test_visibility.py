@@ -22,6 +22,7 @@ METHODS = {operation["operationId"]: method for method, operation in operations(
 POSTED_QUESTIONS = {"me_can_i", "overrides_effective_batch", "overrides_pod_preview", "agent_configs_admit"}
 POSTED_QUESTIONS |= {"identity_providers_test", "trusted_issuers_test", "placements_explain"}
 POSTED_QUESTIONS |= {"pools_explain", "sinks_preview", "notification_rules_preview"}
+POSTED_QUESTIONS |= {"overrides_effective_stream", "overrides_effective_snapshot"}
 POSTED_QUESTIONS |= {"jobs_preview_input", "jobs_render"}
 POSTED_QUESTIONS |= {"plugin_config_validate", "plugin_specs_validate", "jobs_validate", "jobs_preview"}
 PAGES = (

@@ -388,6 +388,12 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "overrides_effective_batch": (
         named("overrides/effective:batch", SCOPE_B, {"scopes": [_FLOW_SCOPE]}, shows=True),
     ),
+    "overrides_effective_stream": (
+        named("overrides/effective:stream", SCOPE_B, {"scopes": [_FLOW_SCOPE]}, shows=True),
+    ),
+    "overrides_effective_snapshot": (
+        named("overrides/effective:snapshot", SCOPE_B, {"scopes": [_FLOW_SCOPE]}),
+    ),
     "overrides_export": (
         lists("overrides/export", SCOPE_A, SCOPE_B),
         lists("overrides/export?format=documents", SCOPE_A, SCOPE_B),

@@ -64,27 +64,35 @@ class CheckedReads(FastPath, Generic[_Question]):
             return
 
         def checked(state: RevisionState | None) -> None:
-            answer = None if state is None else self._ready_answer(exchange.head, question, state)
-            if answer is not None or state is None:
-                self.finish(exchange, answer, request_id)
-            else:
+            if state is None:
+                self.finish(exchange, None, request_id)
+            elif not self._is_ready(exchange, question, state, request_id):
                 self._in_task(self._compute(exchange, question, state, request_id))
 
         self._check.poll(checked)
 
-    def _ready_answer(
-        self, head: RequestHead, question: _Question, state: RevisionState
-    ) -> FastAnswer | None:
-        """Return the answer if token and answer are cached."""
-        token = self._tokens.ready(head.token_digest, state)
+    def deliver(
+        self, exchange: Exchange, question: _Question, token: CachedToken, entry: CacheEntry, request_id: str
+    ) -> None:
+        """Send the answer."""
+        self.finish(exchange, self.response(question, exchange.head, entry), request_id)
+
+    def _is_ready(
+        self, exchange: Exchange, question: _Question, state: RevisionState, request_id: str
+    ) -> bool:
+        """Deliver the answer if token and answer are cached; return whether they are."""
+        token = self._tokens.ready(exchange.head.token_digest, state)
         key = None if token is None else self.key(question, token)
         entry = None if key is None else self._answers.ready(key)
-        return None if entry is None else self.response(question, head, entry)
+        if token is None or entry is None:
+            return False
+        self.deliver(exchange, question, token, entry, request_id)
+        return True
 
     async def _compute(
         self, exchange: Exchange, question: _Question, state: RevisionState, request_id: str
     ) -> None:
-        head, answer = exchange.head, None
+        head, entry = exchange.head, None
         token = self._tokens.ready(head.token_digest, state)
         if token is None:
             token = await self._tokens.look_up(head.secret, head.token_digest, state)
@@ -92,8 +100,10 @@ class CheckedReads(FastPath, Generic[_Question]):
         if token is not None and key is not None:
             entry = self._answers.ready(key)
             entry = entry or await self._answers.compute(self.computation(question, key, token))
-            answer = None if entry is None else self.response(question, head, entry)
-        self.finish(exchange, answer, request_id)
+        if token is None or entry is None:
+            self.finish(exchange, None, request_id)
+        else:
+            self.deliver(exchange, question, token, entry, request_id)
 
     def _in_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

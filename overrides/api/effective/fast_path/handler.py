@@ -15,7 +15,7 @@ from overrides.api.effective.fast_path.answer_cache import AnswerCache, Computat
 from overrides.api.effective.fast_path.checked_reads import CheckedReads
 from overrides.api.effective.fast_path.rendering import effective_answer
 from overrides.api.effective.fast_path.requests import Question, question_of
-from overrides.api.effective.fast_path.revision_check import RevisionCheck
+from overrides.api.effective.fast_path.revision_check import Changes, RevisionCheck
 from overrides.api.effective.fast_path.snapshot import CacheEntry, Key, Snapshot
 from overrides.api.effective.fast_path.token_cache import CachedToken, TokenCache
 
@@ -35,10 +35,14 @@ class FastReads(CheckedReads[Question]):
         self.pool = pool
         self.snapshot = Snapshot(settings.EFFECTIVE_SNAPSHOT_MIB * _MIB)
         answers = AnswerCache(pool, metrics, self.snapshot)
-        self.check, self.tokens = RevisionCheck(answers.drop), TokenCache(pool)
+        self.check, self.tokens = RevisionCheck(self.announce), TokenCache(pool)
         super().__init__(
             django, plain_heads(), metrics, answers=answers, check=self.check, tokens=self.tokens
         )
+
+    def announce(self, changes: Changes) -> None:
+        """Drop what has changed, before any request is answered."""
+        self._answers.drop(changes)
 
     def question(self, head: RequestHead) -> Question | None:
         return question_of(head.query)

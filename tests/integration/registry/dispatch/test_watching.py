@@ -123,7 +123,7 @@ def test_who_may_no_longer_read_a_resource_waits_for_nothing(web):
     etag = api.post("resources?id=web", {**BODY, "project": "shop"})["ETag"]
 
     waiting = web.start(viewer, "resources/web?wait=60", If_None_Match=etag)
-    until(lambda: web.router._watchers._by_principal.total() == 1)
+    until(lambda: web.router.limits.total == 1)
     (binding,) = [row for row in api.get("role-bindings").json()["items"] if row["role"] == "viewer"]
     api.delete(f"role-bindings/{binding['id']}")
     api.delete("resources/web")

@@ -25,7 +25,8 @@ from django.core.management.base import SystemCheckError
 from http_message_signatures import HTTPMessageVerifier, InvalidSignature, MappingKeyResolver
 from http_message_signatures.algorithms import ED25519
 
-from registry.agent_configs.delivery.signatures import COVERED, TAG, read_key
+from controlplane.signing_keys import read_key
+from registry.agent_configs.delivery.signatures import COVERED, TAG
 from registry.agent_configs.reconcile import reconcile
 from tests.api.registry.agent_configs.test_agent_configs import published, text
 from tests.support.api_client import Api, token_for

@@ -190,7 +190,7 @@ def counted(web) -> float:
 
 def test_a_poll_that_waits_is_answered_by_the_next_configuration(web, eu):
     waiting = web.start(eu.secret, eu.warm(), f"{PATH}?wait=60")
-    until(web.router._watchers._by_principal.total)
+    until(lambda: web.router.limits.total)
 
     republish(eu)
 

@@ -149,11 +149,18 @@ MATRIX = {
     "this etag": (READ, {"If_None_Match": "{etag}"}),
     "list of etags": (READ, {"If_None_Match": '"a", {etag}'}),
     "any etag": (READ, {"If_None_Match": "*"}),
+    "a wait for what is there": (f"{READ}&wait=5", {"If_None_Match": '"other"'}),
+    "no wait": (f"{READ}&wait=0", {"If_None_Match": "{etag}"}),
+    "too long a wait": (f"{READ}&wait=61", {}),
+    "a wait that is no number": (f"{READ}&wait=1e1", {}),
+    "two waits": (f"{READ}&wait=1&wait=1", {}),
+    "a wait for the past": (f"{READ}&wait=1&as_of=0", {}),
 }
 ANSWERED_FROM_MEMORY = {
     *("plain", "global", "only domain", "workflow", "one type", "empty segments", "other order"),
     *("flyte", "flyte at a workflow", "native"),
     *("unset type", "host with port", "forged request id", "other etag", "this etag", "spaced token"),
+    *("a wait for what is there", "no wait"),
 }
 
 

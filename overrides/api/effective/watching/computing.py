@@ -1,0 +1,94 @@
+"""Answers of many topics at once, by the same code as in the views. Runs in threads of the pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+import structlog
+from django.db import close_old_connections
+
+from controlplane.api.bodies import JSONRenderer
+from controlplane.errors import ControlplaneError
+from controlplane.scopes import Scope
+from overrides.api.effective.schemas import show_effective
+from overrides.api.effective.value_items import value_item
+from overrides.api.effective.watching.topics import FLYTE, VALUES, Answer, TopicKey
+from overrides.effective.effective import effective_many, values_many
+from overrides.effective.flyte_strategy import as_flyte
+from overrides.loading.layers import FLYTEADMIN_LAYERS
+
+# Small enough that other requests of the process are not kept waiting.
+_AT_ONCE = 250
+_REFUSED = Answer(is_refused=True)
+
+
+def portions(etags: Mapping[TopicKey, bytes]) -> list[list[TopicKey]]:
+    """Return the topics in portions, each of one form and type."""
+    found = []
+    for _, group in groupby(sorted(etags, key=_kind), _kind):
+        keys = list(group)
+        found += [keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE)]
+    return found
+
+
+def _kind(key: TopicKey) -> tuple[str, str]:
+    return (key.form, key.resource_type)
+
+
+def compute(keys: Sequence[TopicKey], etags: Mapping[TopicKey, bytes]) -> dict[TopicKey, Answer]:
+    """Compute a portion. Raises if Postgres fails."""
+    structlog.contextvars.clear_contextvars()
+    close_old_connections()
+    try:
+        return dict(_answers(keys, etags))
+    finally:
+        close_old_connections()
+
+
+def _answers(keys: Sequence[TopicKey], etags: Mapping[TopicKey, bytes]) -> Iterator[tuple[TopicKey, Answer]]:
+    """Yield each answer. If one topic is refused, the others are found by halves."""
+    try:
+        found = _found(keys, etags)
+    except ControlplaneError:
+        if len(keys) == 1:
+            yield keys[0], _REFUSED
+            return
+        middle = len(keys) // 2
+        yield from _answers(keys[:middle], etags)
+        yield from _answers(keys[middle:], etags)
+    else:
+        yield from zip(keys, found, strict=True)
+
+
+def _found(keys: Sequence[TopicKey], etags: Mapping[TopicKey, bytes]) -> list[Answer]:
+    scopes, resource_type, form = [key.scope for key in keys], keys[0].resource_type, keys[0].form
+    if form == VALUES:
+        return _values(scopes, resource_type, [etags[key] for key in keys])
+    return _effective(scopes, resource_type, form, [etags[key] for key in keys])
+
+
+def _values(scopes: Sequence[Scope], resource_type: str, etags: Sequence[bytes]) -> list[Answer]:
+    items = [value_item(values) for values in values_many(scopes, resource_type=resource_type)]
+    return [
+        Answer(item.etag.encode(), b"" if item.etag.encode() == etag else _json(item.content))
+        for item, etag in zip(items, etags, strict=True)
+    ]
+
+
+def _effective(
+    scopes: Sequence[Scope], resource_type: str, form: str, etags: Sequence[bytes]
+) -> list[Answer]:
+    found = effective_many(scopes, resource_type=resource_type)
+    if form == FLYTE:
+        found = [as_flyte(each, FLYTEADMIN_LAYERS, resource_type) for each in found]
+    answers = []
+    for effective, known in zip(found, etags, strict=True):
+        etag = f'"{effective.fingerprint}"'.encode()
+        answers.append(Answer(etag, b"" if etag == known else _json(show_effective(effective))))
+    return answers
+
+
+def _json(content: object) -> bytes:
+    body: bytes = JSONRenderer().render(content)
+    return body
