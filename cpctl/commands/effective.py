@@ -40,8 +40,8 @@ def snapshot(
     """
     body: dict[str, Any] = {"scopes": [_scope(text) for text in scope or ["global"]]}
     body |= {"resource_type": resource_type, "valid_seconds": valid_seconds}
-    asked = {name: value for name, value in body.items() if value}
-    answer = SESSION.api().post("overrides/effective:snapshot", asked)
+    request = {name: value for name, value in body.items() if value}
+    answer = SESSION.api().post("overrides/effective:snapshot", request)
     try:
         file.write_bytes(answer.body)
     except OSError as error:
@@ -66,11 +66,11 @@ def verify(
     """
     text, keys = _contents(file), [_contents(path) for path in key]
     max_age = None if max_age_seconds is None else timedelta(seconds=max_age_seconds)
-    found = _read(text, keys, max_age)
+    verified = _read(text, keys, max_age)
     if output.is_whole:
-        return say(*document({"revision": found.revision, "items": list(found.items.values())}, output))
-    say(f"{file}: verified, {_summary(found)}")
-    for item in found.items.values():
+        return say(*document({"revision": verified.revision, "items": list(verified.items.values())}, output))
+    say(f"{file}: verified, {_summary(verified)}")
+    for item in verified.items.values():
         types = ", ".join(each["resource_type"] for each in item["items"])
         say(f"  {scope_text(item['scope'])}: {types or '-'}")
     return None
@@ -101,6 +101,6 @@ def _contents(file: Path) -> bytes:
         raise UsageError(f"{file} cannot be read: {error.strerror}.") from error
 
 
-def _summary(found: Snapshot) -> str:
-    age = int(found.age().total_seconds())
-    return f"revision {found.revision}, {len(found.items)} scopes, {max(age, 0)} s old"
+def _summary(contents: Snapshot) -> str:
+    age = int(contents.age().total_seconds())
+    return f"revision {contents.revision}, {len(contents.items)} scopes, {max(age, 0)} s old"

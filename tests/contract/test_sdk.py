@@ -15,7 +15,11 @@ from typing import Any
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from django.test import Client
 
+from overrides.models import Project
 from tests.support.api_client import AGENT, Api, make_project, token_for
 from tests.support.openapi import operations
 from tests.support.paths import ROOT
@@ -321,3 +325,86 @@ def test_what_the_guide_shows_runs(sdk, live, capsys):
     agent, version, event = capsys.readouterr().out.splitlines()
     assert (agent, version) == ("a1 ready", "version 2")
     assert event.startswith("override.created ")
+
+
+WATCHING = ROOT / "docs" / "guides" / "watching-values.md"
+
+
+@pytest.fixture
+def starting(sdk, db, tmp_path, settings, monkeypatch):
+    """Runs the guide's program in a folder with the public key. asks: which control plane it reaches."""
+    private = Ed25519PrivateKey.generate()
+    (tmp_path / "key.pem").write_bytes(
+        private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    )
+    (tmp_path / "public.pem").write_bytes(
+        private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    )
+    settings.AGENT_CONFIGS_SIGNING_KEYS = [str(tmp_path / "key.pem")]
+    monkeypatch.chdir(tmp_path)
+    session = layer(sdk)
+    real, token = session.connect, token_for("admin")
+    (program,) = re.findall(r"```python\n(.*?)```", WATCHING.read_text(), re.DOTALL)
+
+    def run(**reached: Any) -> None:
+        monkeypatch.setattr(session, "connect", lambda url, secret: real(url, secret, **reached))
+        exec(program, {"URL": "http://127.0.0.1:9", "TOKEN": token})
+
+    make_project()
+    body = {"attributes": {"tier": "HIGH"}}
+    place = "overrides/quality_of_service_specification?project=flytesnacks&domain=staging"
+    assert Api(token).put(place, body).status_code == 201
+    return run
+
+
+class Django(httpx.BaseTransport):
+    """The application in this process."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        headers = dict(request.headers)
+        answer = Client(raise_request_exception=False).generic(
+            request.method,
+            request.url.raw_path.decode(),
+            request.read(),
+            content_type=headers.pop("content-type"),
+            headers={name: value for name, value in headers.items() if name != "host"},
+        )
+        return httpx.Response(answer.status_code, headers=dict(answer.items()), content=answer.content)
+
+
+def test_a_program_starts_with_the_snapshot_of_its_last_start(sdk, starting, capsys, caplog, monkeypatch):
+    monkeypatch.setattr(layer(sdk), "pause", lambda *tried, **answer: None)
+    with pytest.raises(httpx.ConnectError):
+        starting()
+    starting(transport=Django())
+    starting()
+
+    assert capsys.readouterr().out.splitlines() == [
+        "{'tier': 'HIGH'} True True",
+        "{'tier': 'HIGH'} False True",
+    ]
+    (warning,) = [record.getMessage() for record in caplog.records if "is away" in record.getMessage()]
+    assert re.search(r"Using values.json, which is 0:00:0\d", warning)
+
+
+def test_a_snapshot_of_another_installation_is_refused_and_not_kept(sdk, starting, tmp_path):
+    starting(transport=Django())
+    kept = (tmp_path / "values.json").read_bytes()
+    other = Ed25519PrivateKey.generate().public_key()
+    (tmp_path / "public.pem").write_bytes(other.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    snapshots = importlib.import_module("controlplane_client.snapshots")
+
+    for reached in ({"transport": Django()}, {}):
+        with pytest.raises(snapshots.SnapshotRefused):
+            starting(**reached)
+
+    assert (tmp_path / "values.json").read_bytes() == kept
+    assert {file.name for file in tmp_path.iterdir()} == {"key.pem", "public.pem", "values.json"}
+
+
+def test_a_refused_request_is_no_absence(sdk, starting):
+    starting(transport=Django())
+    Project.objects.all().delete()
+
+    with pytest.raises(layer(sdk).Problem, match="unknown_project"):
+        starting(transport=Django())

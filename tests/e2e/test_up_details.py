@@ -30,6 +30,7 @@ BLOCK = re.compile(r"```sh\n(.*?)```\n((?:<!-- shows: .*? -->\n?)*)", re.DOTALL)
 PAGES = [
     "README.md",
     "docs/guides/overrides.md",
+    "docs/guides/watching-values.md",
     "docs/tutorials/flytectl-to-git.md",
     "docs/guides/flyte.md",
     "docs/guides/flyte-events.md",

@@ -87,39 +87,39 @@ def _first(
     """Return the watch of a stream, and the items with which it begins."""
     # Before the values, which may be newer: what follows a bookmark can be repeated, but not missed.
     revision, defaults = current_revision(), platform_defaults().digest
-    seen = _seen_revision(request, revision, defaults)
-    if seen == revision and is_asked_again(request.headers):
+    last_revision = _last_revision(request, revision, defaults)
+    if last_revision == revision and is_asked_again(request.headers):
         check_listed(scopes, *known_names(scopes))
         return HandedWatch(principal, None, revision, resource_type, defaults), []
-    etags, items = _changes(scopes, resource_type, seen)
+    etags, items = _changes(scopes, resource_type, last_revision)
     return HandedWatch(principal, etags, revision, resource_type, defaults), items
 
 
-def _seen_revision(request: Request, revision: int, defaults: str) -> int | None:
+def _last_revision(request: Request, revision: int, defaults: str) -> int | None:
     """Return the revision up to which the client has read; None: it must get everything."""
     text = request.headers.get("Last-Event-ID", "")
     if not text:
         return None
     try:
-        seen = revision_of(text, defaults)
+        last_revision = revision_of(text, defaults)
     except ValueError as error:
         message = "Last-Event-ID must be the id of a bookmark of such a stream. Leave it out to start over."
         raise InvalidRequest(
             message, errors=[FieldError("header:Last-Event-ID", "malformed", message)]
         ) from error
     # A greater one is of another database, or of one that was restored.
-    return seen if seen is not None and seen <= revision else None
+    return last_revision if last_revision is not None and last_revision <= revision else None
 
 
 def _changes(
-    scopes: Sequence[Scope], resource_type: str, seen: int | None
+    scopes: Sequence[Scope], resource_type: str, last_revision: int | None
 ) -> tuple[tuple[tuple[Scope, str], ...], list[ValueItem]]:
     """Return the ETags of the scopes, and the items that the client does not have."""
     items = [value_item(values) for values in values_many(scopes, resource_type=resource_type)]
     etags = tuple((scope, item.etag) for scope, item in zip(scopes, items, strict=True))
-    if seen is None:
+    if last_revision is None:
         return etags, items
-    past = values_many(scopes, resource_type=resource_type, as_of=seen)
+    past = values_many(scopes, resource_type=resource_type, as_of=last_revision)
     return etags, [
         item for item, before in zip(items, past, strict=True) if item.etag != value_item(before).etag
     ]

@@ -20,6 +20,6 @@ class ValueItem:
 
 
 def value_item(values: EffectiveValues) -> ValueItem:
-    shown = show_values(values)
-    etag = f'"{hashlib.sha256(canonical(shown).encode()).hexdigest()[:32]}"'
-    return ValueItem({**shown, "etag": etag}, etag)
+    content = show_values(values)
+    etag = f'"{hashlib.sha256(canonical(content).encode()).hexdigest()[:32]}"'
+    return ValueItem({**content, "etag": etag}, etag)

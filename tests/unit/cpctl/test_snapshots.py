@@ -16,7 +16,7 @@ from cpctl.portable.snapshots import PAYLOAD_TYPE, SnapshotRefused, key_id, read
 from overrides.effective import signed_snapshots
 from overrides.effective.signed_snapshots import envelope, payload
 
-MADE, HOUR = datetime(2026, 11, 26, 12, tzinfo=UTC), timedelta(hours=1)
+MADE, HOUR = datetime(2025, 11, 26, 12, tzinfo=UTC), timedelta(hours=1)
 DEV = {"project": "flytesnacks", "domain": "development", "workflow": "", "launch_plan": ""}
 ITEM = {"resource_type": "task_resource", "strategy": "merge", "attributes": {"limits": {"cpu": "2"}}}
 CONTENT = {
@@ -111,7 +111,7 @@ TEXT = b64decode(signed()["payload"])
         (altered(payload="?"), {}, "not a snapshot"),
         ([], {}, "not a snapshot"),
         (signed({"revision": 1}), {}, "another form"),
-        (signed(), {"now": MADE + 25 * HOUR}, "expired at 2026-11-27"),
+        (signed(), {"now": MADE + 25 * HOUR}, "expired at 2025-11-27"),
         (signed(), {"max_age": HOUR / 2}, "1:00:00 old"),
         (signed(), {"now": MADE - HOUR}, "from the future"),
     ],

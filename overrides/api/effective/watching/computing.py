@@ -25,11 +25,11 @@ _REFUSED = Answer(is_refused=True)
 
 def portions(etags: Mapping[TopicKey, bytes]) -> list[list[TopicKey]]:
     """Return the topics in portions, each of one form and type."""
-    found = []
+    result = []
     for _, group in groupby(sorted(etags, key=_kind), _kind):
         keys = list(group)
-        found += [keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE)]
-    return found
+        result += [keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE)]
+    return result
 
 
 def _kind(key: TopicKey) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def compute(keys: Sequence[TopicKey], etags: Mapping[TopicKey, bytes]) -> dict[T
 def _answers(keys: Sequence[TopicKey], etags: Mapping[TopicKey, bytes]) -> Iterator[tuple[TopicKey, Answer]]:
     """Yield each answer. If one topic is refused, the others are found by halves."""
     try:
-        found = _found(keys, etags)
+        answers = _compute_answers(keys, etags)
     except ControlplaneError:
         if len(keys) == 1:
             yield keys[0], _REFUSED
@@ -58,10 +58,10 @@ def _answers(keys: Sequence[TopicKey], etags: Mapping[TopicKey, bytes]) -> Itera
         yield from _answers(keys[:middle], etags)
         yield from _answers(keys[middle:], etags)
     else:
-        yield from zip(keys, found, strict=True)
+        yield from zip(keys, answers, strict=True)
 
 
-def _found(keys: Sequence[TopicKey], etags: Mapping[TopicKey, bytes]) -> list[Answer]:
+def _compute_answers(keys: Sequence[TopicKey], etags: Mapping[TopicKey, bytes]) -> list[Answer]:
     scopes, resource_type, form = [key.scope for key in keys], keys[0].resource_type, keys[0].form
     if form == VALUES:
         return _values(scopes, resource_type, [etags[key] for key in keys])
@@ -79,13 +79,13 @@ def _values(scopes: Sequence[Scope], resource_type: str, etags: Sequence[bytes])
 def _effective(
     scopes: Sequence[Scope], resource_type: str, form: str, etags: Sequence[bytes]
 ) -> list[Answer]:
-    found = effective_many(scopes, resource_type=resource_type)
+    resolved = effective_many(scopes, resource_type=resource_type)
     if form == FLYTE:
-        found = [as_flyte(each, FLYTEADMIN_LAYERS, resource_type) for each in found]
+        resolved = [as_flyte(each, FLYTEADMIN_LAYERS, resource_type) for each in resolved]
     answers = []
-    for effective, known in zip(found, etags, strict=True):
+    for effective, previous in zip(resolved, etags, strict=True):
         etag = f'"{effective.fingerprint}"'.encode()
-        answers.append(Answer(etag, b"" if etag == known else _json(show_effective(effective))))
+        answers.append(Answer(etag, b"" if etag == previous else _json(show_effective(effective))))
     return answers
 
 

@@ -179,8 +179,8 @@ class _Request:
                     revision = again.revision
                     await self._send_text(response.body)
                     continue
-            news, told = connection.take()
-            revision = max(revision, told)
+            news, complete_until = connection.take()
+            revision = max(revision, complete_until)
             bodies = [each.answer.body for each in news]
             await self._send_text(effective_events(bodies, revision, watch.defaults))
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})

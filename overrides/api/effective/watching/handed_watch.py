@@ -53,10 +53,10 @@ def event_id(revision: int, defaults: str) -> str:
 
 def revision_of(last_event_id: str, defaults: str) -> int | None:
     """Return the revision of an id with these platform defaults; None: start over. Raises ValueError."""
-    found = _EVENT_ID.fullmatch(last_event_id)
-    if not found:
+    match = _EVENT_ID.fullmatch(last_event_id)
+    if not match:
         raise ValueError(last_event_id)
-    return int(found[1]) if (found[2] or "") == defaults else None
+    return int(match[1]) if (match[2] or "") == defaults else None
 
 
 def effective_events(items: Iterable[bytes], revision: int, defaults: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Long polls of the fast path: a held exchange and a timer each, without a thread or a task."""
+"""Long polls of the fast path: an open exchange and a timer each, without a thread or a task."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class HeldPolls:
 
     def __init__(self, hub: Hub, tokens: TokenCache, limits: WatcherLimits, finish: Finish) -> None:
         self._hub, self._tokens, self._limits, self._finish = hub, tokens, limits, finish
-        self._held: set[HeldPoll] = set()
+        self._waiting: set[HeldPoll] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def hold(
@@ -52,23 +52,23 @@ class HeldPolls:
         elif not self._limits.enter(poll.principal):
             self._finish(exchange, None, request_id)
         else:
-            held = HeldPoll(self, poll)
-            self._held.add(held)
+            waiting = HeldPoll(self, poll)
+            self._waiting.add(waiting)
             key = TopicKey(question.scope, question.resource_type, question.strategy)
-            self._hub.join(held, {key: poll.etag}, is_current=is_current)
+            self._hub.join(waiting, {key: poll.etag}, is_current=is_current)
             if self._hub.access and self._hub.access != token.epoch and self._hub.last_state:
-                held.recheck(self._hub.last_state)
+                waiting.recheck(self._hub.last_state)
 
     def stop(self) -> None:
         """Answer all: the process stops, and the clients ask another one."""
-        for held in list(self._held):
-            held.end()
+        for waiting in list(self._waiting):
+            waiting.end()
 
-    def release(self, held: HeldPoll) -> None:
+    def release(self, waiting: HeldPoll) -> None:
         """Hold a poll no longer."""
-        self._held.discard(held)
-        self._hub.leave(held)
-        self._limits.leave(held.poll.principal)
+        self._waiting.discard(waiting)
+        self._hub.leave(waiting)
+        self._limits.leave(waiting.poll.principal)
 
     def answer(self, poll: Poll, answer: FastAnswer | None) -> None:
         """Answer as far as the token still allows it; Django answers otherwise."""
@@ -92,12 +92,12 @@ class HeldPolls:
             token = await self._tokens.look_up(head.secret, head.token_digest, state)
         return token is not None and token.may_read(poll.question.scope)
 
-    def recheck(self, held: HeldPoll, state: RevisionState) -> None:
-        self._in_task(self._recheck(held, state))
+    def recheck(self, waiting: HeldPoll, state: RevisionState) -> None:
+        self._in_task(self._recheck(waiting, state))
 
-    async def _recheck(self, held: HeldPoll, state: RevisionState) -> None:
-        if not await self.is_allowed(held.poll, state):
-            held.end(is_refused=True)
+    async def _recheck(self, waiting: HeldPoll, state: RevisionState) -> None:
+        if not await self.is_allowed(waiting.poll, state):
+            waiting.end(is_refused=True)
 
     def _in_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -108,14 +108,14 @@ class Hub:
         return _PAUSE_SECONDS
 
     async def _state(self) -> RevisionState | None:
-        found: asyncio.Future[RevisionState | None] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[RevisionState | None] = asyncio.get_running_loop().create_future()
 
         def done(state: RevisionState | None) -> None:
-            if not found.done():
-                found.set_result(state)
+            if not future.done():
+                future.set_result(state)
 
         self._check.poll(done)
-        return await found
+        return await future
 
     def _recheck(self, state: RevisionState) -> None:
         before, self.access = self.access, state.access

@@ -26,11 +26,11 @@ class TopicKey:
 
 @dataclass(slots=True, eq=False)
 class Topic:
-    """etag: of the last computed answer; UNKNOWN before the first. known: the ETag that each watcher has."""
+    """etag: of the last computed answer; UNKNOWN before the first. etag_of: that of each watcher."""
 
     key: TopicKey
     etag: bytes = UNKNOWN
-    known: dict[Hashable, bytes] = field(default_factory=dict)
+    etag_of: dict[Hashable, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Topics:
             if topic is None:
                 topic = self._add(key)
                 topic.etag = etag if is_current else UNKNOWN
-            topic.known[watcher] = etag
+            topic.etag_of[watcher] = etag
             self._newcomers.add((key, watcher))
             if topic.etag != etag:
                 # One of the two is older. UNKNOWN, so that the body is computed.
@@ -83,10 +83,10 @@ class Topics:
     def leave(self, watcher: Hashable, keys: Iterable[TopicKey]) -> None:
         for key in keys:
             topic = self._topics.get(key)
-            if topic is None or topic.known.pop(watcher, None) is None:
+            if topic is None or topic.etag_of.pop(watcher, None) is None:
                 continue
             self._newcomers.discard((key, watcher))
-            if not topic.known:
+            if not topic.etag_of:
                 self._remove(topic)
 
     def change(self, scopes: Iterable[Scope]) -> None:
@@ -108,21 +108,21 @@ class Topics:
         self._stale |= {self._topics[key] for key in keys if key in self._topics}
 
     def settle(self, answers: Mapping[TopicKey, Answer]) -> dict[Hashable, list[News]]:
-        """Take the computed answers; return what each watcher must be told."""
+        """Take the computed answers; return the news of each watcher."""
         news: dict[Hashable, list[News]] = {}
         for key, answer in answers.items():
             topic = self._topics.get(key)
             if topic is None:
                 continue
             topic.etag = answer.etag
-            for watcher, etag in topic.known.items():
+            for watcher, etag in topic.etag_of.items():
                 if etag == answer.etag and not answer.is_refused:
                     continue
                 if (key, watcher) in self._newcomers:
                     topic.etag = UNKNOWN
                     self._stale.add(topic)
                 else:
-                    topic.known[watcher] = answer.etag
+                    topic.etag_of[watcher] = answer.etag
                     news.setdefault(watcher, []).append(News(key, answer))
         return news
 
