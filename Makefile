@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers help up test check static tested format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces
+.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers bench-waiters help up test check static tested format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -167,6 +167,9 @@ bench-fleet: .venv/.dev ## Simulate a fleet that joins at once and sends heartbe
 
 bench-watchers: .venv/.dev ## Benchmark ten thousand event streams (BENCH_ARGS="--watchers 1000 --write")
 	@exec $(BIN)/python -m benchmarks.watchers $(BENCH_ARGS)
+
+bench-waiters: .venv/.dev ## Benchmark five thousand long polls of effective values (BENCH_ARGS="--waiters 1000 --write")
+	@exec $(BIN)/python -m benchmarks.effective_waiters $(BENCH_ARGS)
 
 bench-agent-configs: .venv/.dev ## Benchmark agent configurations (BENCH_ARGS="--teams 200 --write")
 	@exec $(BIN)/python -m benchmarks.agent_configs $(BENCH_ARGS)

@@ -74,6 +74,8 @@ class Snapshot:
         entry.body, entry.etag, entry.status = body, etag, status
         if entry.dropped:
             return
+        if (other := self._ready.get(entry.key)) is not None:  # computed twice, for two reasons
+            self.evict(other)
         entry.ready = True
         self._ready[entry.key] = entry
         self._size += entry.size

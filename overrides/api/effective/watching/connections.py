@@ -85,7 +85,8 @@ class _Connection(Watcher):
     def __init__(self, hub: Hub, receive: Receive) -> None:
         self._hub, self._receive = hub, receive
         self._woken = asyncio.Event()
-        self._news: list[News] = []
+        # The latest of each scope: a slow reader needs no more.
+        self._news: dict[TopicKey, News] = {}
         self._joined = 0
         self.is_on, self.must_ask, self.is_refused = True, False, False
         self._gone = asyncio.create_task(self._until_gone())
@@ -101,7 +102,7 @@ class _Connection(Watcher):
     def tell(self, news: Sequence[News]) -> None:
         if any(each.answer.is_refused for each in news):
             self.must_ask = self.is_refused = True
-        self._news += news
+        self._news |= {each.key: each for each in news}
         self._woken.set()
 
     def recheck(self, state: RevisionState) -> None:
@@ -119,12 +120,16 @@ class _Connection(Watcher):
 
     def take(self) -> tuple[list[News], int]:
         """Take the news, and the revision up to which they are complete; 0 if it is unknown."""
-        news, self._news = self._news, []
+        news, self._news = list(self._news.values()), {}
         return news, self._hub.revision if self._hub.revision_round > self._joined else 0
 
     def end(self) -> None:
         self.is_on = False
         self._woken.set()
+
+    def is_gone(self) -> bool:
+        """Return whether the client is gone."""
+        return self._gone.done()
 
     def close(self) -> None:
         self._gone.cancel()
@@ -167,7 +172,9 @@ class _Request:
         revision, connection, must_ask_at = watch.revision, self._connection, _next_reauthorization()
         while connection.is_on:
             await connection.wait(_KEEP_ALIVE_SECONDS)
-            if connection.must_ask or asyncio.get_running_loop().time() > must_ask_at:
+            must_ask = connection.must_ask or asyncio.get_running_loop().time() > must_ask_at
+            # At the end of the process, a bookmark is the last: the client continues there at another one.
+            if must_ask and connection.is_on:
                 must_ask_at = _next_reauthorization()
                 response = await self._continue_from(event_id(revision, watch.defaults))
                 if response.watch is None:
@@ -195,7 +202,7 @@ class _Request:
         return await ask_django(self._django, {**self._scope, "headers": headers}, self._body.again)
 
     async def _send_text(self, text: bytes) -> None:
-        if self._connection.is_on:
+        if not self._connection.is_gone():
             await self._send({"type": "http.response.body", "body": text, "more_body": True})
 
 

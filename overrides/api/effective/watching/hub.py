@@ -16,6 +16,7 @@ from controlplane.scopes import Scope
 from overrides.api.effective.fast_path.revision_check import Changes, RevisionCheck
 from overrides.api.effective.fast_path.revision_connection import RevisionState
 from overrides.api.effective.watching.computing import compute, portions
+from overrides.api.effective.watching.kept_answers import KeptAnswers
 from overrides.api.effective.watching.topics import Answer, News, TopicKey, Topics
 
 _PAUSE_SECONDS = 0.1
@@ -44,8 +45,8 @@ class Watcher(ABC):
 class Hub:
     """pool: the threads in which answers are computed. `changed` must get all that `check` announces."""
 
-    def __init__(self, check: RevisionCheck, pool: Executor) -> None:
-        self._check, self._pool = check, pool
+    def __init__(self, check: RevisionCheck, pool: Executor, kept: KeptAnswers) -> None:
+        self._check, self._pool, self._kept = check, pool, kept
         self._topics = Topics()
         self._keys: dict[Watcher, Sequence[TopicKey]] = {}
         self._task: asyncio.Task[None] | None = None
@@ -127,6 +128,7 @@ class Hub:
     async def _tell(self) -> bool:
         """Compute what may have changed, and tell those who wait for it. False if Postgres fails."""
         stale = self._topics.stale()
+        entries = self._kept.reserve(stale)
         answers: dict[TopicKey, Answer] = {}
         loop = asyncio.get_running_loop()
         try:
@@ -136,6 +138,8 @@ class Hub:
             log.warning("effective.watch_failed", error=str(error).strip())
             self._topics.put_back(stale)
             return False
+        finally:
+            self._kept.fill(entries, answers)
         for watcher, news in self._topics.settle(answers).items():
             if isinstance(watcher, Watcher) and watcher in self._keys:
                 watcher.tell(news)

@@ -17,6 +17,7 @@ from overrides.api.effective.fast_path.token_cache import CachedToken
 from overrides.api.effective.watching.connections import LEARN, EffectiveWatchers
 from overrides.api.effective.watching.held_polls import HeldPolls
 from overrides.api.effective.watching.hub import Hub
+from overrides.api.effective.watching.kept_answers import KeptAnswers
 
 STREAM_ROUTE = f"{ROUTE}:stream"
 _NOT_MODIFIED = 304
@@ -27,7 +28,7 @@ class WaitingReads(FastReads):
 
     def __init__(self, django: Application, pool: Executor, limits: WatcherLimits) -> None:
         super().__init__(django, pool)
-        self.hub = Hub(self.check, pool)
+        self.hub = Hub(self.check, pool, KeptAnswers(self.snapshot))
         self.watchers = EffectiveWatchers(django, self.hub, limits)
         self._django = self.watchers
         self._held = HeldPolls(self.hub, self.tokens, limits, self.finish)

@@ -96,3 +96,15 @@ def test_an_answer_larger_than_all_room_is_not_kept():
 
     assert snapshot.get(key_of(Scope())) is None
     assert (len(entry.body), len(snapshot), snapshot._size) == (6000, 0, 0)
+
+
+def test_an_answer_that_is_computed_twice_at_once_is_kept_once():
+    snapshot = Snapshot(ROOMY)
+    scope = Scope(project="a")
+    entries = [snapshot.reserve(key_of(scope), scope) for _ in range(2)]
+    for entry in entries:
+        snapshot.fill(entry, b"x", b'"e"')
+
+    assert snapshot.get(key_of(scope)) is entries[1]
+    assert snapshot.drop(scope) == 1
+    assert (len(snapshot), snapshot._size, snapshot._entries_by_rung) == (0, 0, {})
