@@ -6,6 +6,8 @@ import asyncio
 import json
 import re
 
+from django.db import connection
+
 from tests.support.api_client import Api, make_project, token_for
 from tests.support.waiting import until
 
@@ -71,6 +73,7 @@ def test_one_write_wakes_exactly_those_whose_answer_changes(live):
         assert answered(2) == {7, 9}
         put("")
         assert answered(COUNT) == set(range(COUNT))
+        connection.close()
 
     asyncio.run(waiters.run(lambda: asyncio.to_thread(change)))
 
