@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers bench-waiters help up test check static tested format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces
+.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers bench-waiters help up test check static tested format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces bench-disk bench-pause
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -140,6 +140,12 @@ bench-plugins: .venv/.dev ## Benchmark releases of 200 plugins, with a provider 
 
 bench-log-partitions: .venv/.dev ## Benchmark events in partitions beside a plain table (BENCH_ARGS="--events 100000")
 	@exec $(BIN)/python -m benchmarks.log_partitions $(BENCH_ARGS)
+
+bench-disk: .venv/.dev ## Measure what events and heartbeats leave on the disk (BENCH_ARGS="--events 5000 --write")
+	@exec $(BIN)/python -m benchmarks.disk $(BENCH_ARGS)
+
+bench-pause: .venv/.dev ## Benchmark the trigger that can pause changes (BENCH_ARGS="--rounds 5 --write")
+	@exec $(BIN)/python -m benchmarks.pause_trigger $(BENCH_ARGS)
 
 bench-apply: .venv/.dev ## Benchmark applying 10,000 overrides beside COPY (BENCH_ARGS="--rows 100000 --write")
 	@exec $(BIN)/python -m benchmarks.apply $(BENCH_ARGS)

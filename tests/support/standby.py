@@ -50,17 +50,33 @@ class Standby:
         return f"postgresql://{user}@/{database}?host={quote(str(self.folder), safe='')}&port=5432"
 
     def start(self) -> None:
+        """Start it, and wait until it follows its primary."""
+        self._start()
+        until(self._answers, 60, lambda: self._log.read_text()[-2000:])
+
+    def promote_alone(self) -> None:
+        """Start it without its primary, as after the loss of a region, and make it one."""
+        self._start(primary_conninfo="")
+        until(lambda: self._reads("SELECT pg_is_in_recovery()") == "True", 60)
+        self._run("SELECT pg_promote(true, 60)")
+        until(lambda: self._reads("SELECT pg_is_in_recovery()") == "False", 60)
+
+    def has_replayed(self, position: str) -> bool:
+        """Return whether it shows all that the primary had written at the position."""
+        return self._run(f"SELECT pg_last_wal_replay_lsn() >= '{position}'::pg_lsn") == "True"
+
+    def _start(self, **more: str) -> None:
         settings = {
             **_SETTINGS,
             "recovery_min_apply_delay": self._delay,
             "unix_socket_directories": str(self.folder),
             "port": "5432",
+            **more,
         }
         options = [f"--{name}={value}" for name, value in settings.items()]
         with self._log.open("ab") as log:
             command = [*self._prefix, self._program("postgres"), "-D", str(self._data), *options]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        until(self._answers, 60, lambda: self._log.read_text()[-2000:])
 
     def kill(self) -> None:
         """End it at once, with all its connections."""
@@ -79,6 +95,13 @@ class Standby:
 
     def resume(self) -> None:
         self._run("SELECT pg_wal_replay_resume()")
+
+    def _reads(self, statement: str) -> str:
+        """Return the answer; empty while it does not accept connections."""
+        try:
+            return self._run(statement)
+        except psycopg.OperationalError:
+            return ""
 
     def _run(self, statement: str) -> str:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
