@@ -15,6 +15,8 @@ from registry.agent_configs.documents.reading import Reading
 
 # Kubernetes truncates event messages at 1024 characters; conditions need no more.
 _MAX_MESSAGE_LENGTH = 1000
+# A warning: the agent answers, and does not report a task type that the document routes to it.
+TASK_TYPE_NOT_SERVED = "TaskTypeNotServed"
 
 
 class Status(StrEnum):
@@ -51,7 +53,7 @@ class Condition:
 class ProbeResult:
     """The result of a reachability check. reachable: None if unknown. vantage: where the probe ran.
 
-    reason: why the result is unknown.
+    reason: why the result is unknown, or TASK_TYPE_NOT_SERVED: reachable, with a warning.
     """
 
     reachable: bool | None
@@ -195,7 +197,8 @@ def reachable_condition(probe: ProbeResult | None, generation: int) -> Condition
         return Condition(Type.REACHABLE, Status.UNKNOWN, reason, message, generation)
     message = f"{probe.message} (seen from {probe.vantage})" if probe.vantage else probe.message
     if probe.reachable:
-        return Condition(Type.REACHABLE, Status.TRUE, "Reachable", message, generation)
+        reason = TASK_TYPE_NOT_SERVED if probe.reason == TASK_TYPE_NOT_SERVED else "Reachable"
+        return Condition(Type.REACHABLE, Status.TRUE, reason, message, generation)
     return Condition(Type.REACHABLE, Status.FALSE, "Unreachable", message, generation)
 
 

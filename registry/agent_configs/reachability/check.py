@@ -19,7 +19,7 @@ from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.reachability.probe import probe
 
 # More than the steps of one probe; a slow name resolution is abandoned.
-_MAX_PROBE_STEPS = 4
+_MAX_PROBE_STEPS = 5
 
 
 def check_endpoints() -> int:
@@ -76,6 +76,7 @@ def _store_outcome(row: AgentEndpoint, outcome: Outcome) -> bool:
         status=new_outcome.status.value,
         reason=new_outcome.reason,
         message=new_outcome.message,
+        reported=None if new_outcome.reported is None else sorted(new_outcome.reported),
         leaning=finding.leaning.value,
         streak=finding.streak,
         due_at=Now() + timedelta(seconds=seconds),

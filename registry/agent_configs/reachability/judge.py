@@ -14,11 +14,15 @@ _MAX_DOUBLINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one probe. Unknown: the agent could not be probed."""
+    """The outcome of one probe. Unknown: the agent could not be probed.
+
+    reported: the task types that the agent lists, in lower case; None if it lists none.
+    """
 
     status: Status
     reason: str
     message: str = ""
+    reported: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 
 from registry.agent_configs.bundles.conditions import Status
@@ -11,7 +13,10 @@ _STATUSES = [(status.value, status.value) for status in Status]
 
 
 class AgentEndpoint(models.Model):
-    """An agent endpoint. due_at: time of the next probe; checked_at: None before the first one."""
+    """An agent endpoint. due_at: time of the next probe; checked_at: None before the first one.
+
+    reported: task types that the agent lists.
+    """
 
     id = models.BigAutoField(primary_key=True)
     endpoint = models.CharField(max_length=1000)
@@ -19,6 +24,7 @@ class AgentEndpoint(models.Model):
     status = models.CharField(max_length=8, choices=_STATUSES, db_default=Status.UNKNOWN.value)
     reason = models.CharField(max_length=32, db_default="NotProbed")
     message = models.CharField(max_length=500, db_default="")
+    reported: Any = models.JSONField(null=True)
     leaning = models.CharField(max_length=8, choices=_STATUSES, db_default=Status.UNKNOWN.value)
     streak = models.IntegerField(db_default=0)
     due_at = models.DateTimeField()
@@ -36,7 +42,8 @@ class AgentEndpoint(models.Model):
 
     @property
     def outcome(self) -> Outcome:
-        return Outcome(Status(self.status), self.reason, self.message)
+        reported = None if self.reported is None else frozenset(self.reported)
+        return Outcome(Status(self.status), self.reason, self.message, reported)
 
     @property
     def finding(self) -> Finding:

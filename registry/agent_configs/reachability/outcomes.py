@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from registry.agent_configs.bundles.conditions import ProbeResult
+from registry.agent_configs.bundles.conditions import TASK_TYPE_NOT_SERVED, ProbeResult
 from registry.agent_configs.documents.content import Content
 from registry.agent_configs.reachability import policies
 from registry.agent_configs.reachability.judge import NEVER_PROBED, Outcome, combine_outcomes
 from registry.agent_configs.reachability.models import AgentEndpoint
+from registry.agent_configs.reachability.served_types import describe_missing, types_not_served
 
 Outcomes = Mapping[tuple[str, bool], Outcome]
 
@@ -26,4 +28,11 @@ def probe_of(content: Content | None, outcomes: Outcomes | None) -> ProbeResult 
     if content is None or outcomes is None:
         return None
     keys = {(agent.endpoint, agent.insecure) for agent in content.agents.values()}
-    return combine_outcomes([outcomes.get(key, NEVER_PROBED.outcome) for key in sorted(keys)])
+    result = combine_outcomes([outcomes.get(key, NEVER_PROBED.outcome) for key in sorted(keys)])
+    if result is None or not result.reachable:
+        return result
+    reported = {key: outcome.reported for key, outcome in outcomes.items() if outcome.reported is not None}
+    missing = types_not_served(content, reported)
+    if not missing:
+        return result
+    return replace(result, reason=TASK_TYPE_NOT_SERVED, message=describe_missing(missing))

@@ -10,6 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
+from flyteidl.admin.agent_pb2 import Agent as AgentMessage
+from flyteidl.admin.agent_pb2 import ListAgentsRequest, ListAgentsResponse, TaskCategory
+from flyteidl.service.agent_pb2_grpc import add_AgentMetadataServiceServicer_to_server
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from controlplane.events.models import Event
@@ -35,8 +38,17 @@ RULES = ProbeRules(HERE, seconds=0.5)
 class Agent:
     """A gRPC server on a port of its own, with health or without."""
 
-    def __init__(self, *, with_health: bool = True, tls: tuple[bytes, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        with_health: bool = True,
+        tls: tuple[bytes, bytes] | None = None,
+        lists: list[str] | None = None,
+    ) -> None:
         self.server = grpc.server(ThreadPoolExecutor(2))
+        self.lists = lists
+        if lists is not None:
+            add_AgentMetadataServiceServicer_to_server(self, self.server)
         self.health = health.HealthServicer()
         if with_health:
             health_pb2_grpc.add_HealthServicer_to_server(self.health, self.server)
@@ -49,6 +61,15 @@ class Agent:
     @property
     def endpoint(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    def ListAgents(self, request: ListAgentsRequest, context: object) -> ListAgentsResponse:
+        """Half of the task types as older agents list them, and half as newer ones do."""
+        old, new = self.lists[::2], [TaskCategory(name=name) for name in self.lists[1::2]]
+        listed = AgentMessage(name="one", supported_task_types=old, supported_task_categories=new)
+        return ListAgentsResponse(agents=[listed])
+
+    # The methods of the service that nobody calls.
+    GetAgent = ListAgents
 
     def says(self, status: str) -> None:
         self.health.set("", health_pb2.HealthCheckResponse.ServingStatus.Value(status))
@@ -193,6 +214,26 @@ def test_a_document_tells_whether_its_agents_answer_and_only_transitions_are_eve
     assert (reachable()[0], status_changes()) == ("True", [("False", ""), ("True", "")])
     assert condition("acme", "Reachable")["observed_generation"] == 1
     assert served() == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_type_that_its_agent_does_not_list_is_a_warning(probing, start):
+    agent = start(lists=["Acme_Sensor", "acme_chain", "someone_elses"])
+    types = ("acme_sensor", "acme_chain", "acme_new")
+    publish("acme", text("acme-sensor", *types, endpoint=agent.endpoint, insecure="true"))
+    publish("beta", text("beta-sensor", "beta_sensor", endpoint=start().endpoint, insecure="true"))
+    before = served()
+
+    look(2)
+
+    assert reachable() == ("True", "TaskTypeNotServed")
+    message = condition("acme", "Reachable")["message"]
+    assert "the task types acme_new." in message
+    assert "someone_elses" not in message
+    assert (reachable("beta"), served()) == (("True", "Reachable"), before), "It lists nothing."
+    agent.lists = [*agent.lists, "acme_new"]
+    assert look() == 1
+    assert (reachable(), status_changes()) == (("True", "Reachable"), [])
 
 
 @pytest.mark.django_db(transaction=True)
