@@ -70,8 +70,8 @@ class _Replacements:
         with self._lock, connection.cursor() as cursor:
             cursor.execute(_REPLACEMENTS, [self._last_id])
             for service_type, number, last_id in cursor.fetchall():
-                if number:
-                    self._counted[self._types.label(service_type)] += number
+                # Also by zero: a counter that starts with its first increment hides that one from `rate`.
+                self._counted[self._types.label(service_type)] += number
                 self._last_id = max(self._last_id, last_id)
             return dict(self._counted)
 

@@ -112,14 +112,20 @@ class Work:
         client("PUT", "pools/licences", {"capacity": 1, "lease_seconds": 5})
         client("POST", "signing-keys:rotate")
         token = client("POST", "join-tokens", {"name": "fleet", "name_pattern": "joined-*"})["token"]
-        agent = {**AGENT, "name": "joined-1", "topic_name": "dcm.agent.joined-1"}
+        agent = {
+            **AGENT,
+            "name": "joined-1",
+            "topic_name": "dcm.agent.joined-1",
+            "service_types": ["network"],
+        }
         joined = Client(client.url, token)("POST", "agents:join", agent)
         self.agent = Client(client.url, joined["token"])
-        self.beat = f"agents/{joined['agent']['agent_id']}/heartbeat"
+        self.path = f"agents/{joined['agent']['agent_id']}"
 
     def __call__(self, number: int) -> None:
-        self.agent("PUT", self.beat, {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0})
+        self.agent("PUT", f"{self.path}/heartbeat", {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0})
         self._lease(number)
+        self._run_resource(number)
         self._ask_as_flyte()
         self._report_execution(number)
         assert self.client.refused("GET", "no-such-page") == 404
@@ -134,6 +140,19 @@ class Work:
         ]
         for lease in leases:
             self.client("DELETE", f"pools/licences/leases/{lease['id']}")
+
+    def _run_resource(self, number: int) -> None:
+        """A resource is requested, and its agent says that it runs."""
+        self.client("POST", f"resources?id=net-{number}", {"service_type": "network", "spec": {}})
+        for item in self.agent("GET", f"{self.path}/requests?wait=5")["items"]:
+            resource = item["event"]["data"]["resource_id"]
+            done = {"resource_id": resource, "epoch": 1, "status": "PROVISIONING"}
+            self._answer(f"{resource}-done", "dcm.agent.creation-acknowledged", done)
+            self._answer(f"{resource}-runs", "dcm.status.network", {"id": resource, "status": "RUNNING"})
+
+    def _answer(self, event_id: str, event_type: str, data: dict[str, Any]) -> None:
+        event = {"specversion": "1.0", "id": event_id, "source": "dcm/agents/joined-1", "type": event_type}
+        self.agent("POST", f"{self.path}/answers", {**event, "data": data})
 
     def _ask_as_flyte(self) -> None:
         self.client("PUT", FLYTE, FLYTE_VALUE)

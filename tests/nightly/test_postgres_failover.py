@@ -1,6 +1,7 @@
 """Postgres with Patroni: three nodes under load, whose primary dies, freezes, or hands over.
 
-ROUNDS=2 plays each fault twice; five times is the nightly measure. See docs/operations.md.
+ROUNDS=2 plays each fault twice; five times is the nightly measure. FAULTS=kill AGENTS=10000 plays one of them
+with more agents than 400. See docs/operations.md.
 """
 
 from __future__ import annotations
