@@ -5,21 +5,30 @@ A section appears if console/urls.py has a route with its name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
 from django.urls import NoReverseMatch, reverse
 
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+
+May = Callable[[Caller], bool]
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section. page: name of its route. key: shortcut after `g`. others: lists that belong to it."""
+    """A section. page: name of its route. key: shortcut after `g`. others: lists that belong to it.
+
+    opens: whether its page opens for a caller, as the page itself decides.
+    """
 
     page: str
     title: str
     group: str
     key: str
+    opens: May
     others: tuple[str, ...] = ()
 
 
@@ -30,42 +39,82 @@ class Entry:
     is_current: bool
 
 
+def _anybody(caller: Caller) -> bool:
+    return True
+
+
+def _with(action: Action) -> May:
+    """For callers who may perform the action at some scope, or on objects of some team."""
+    return lambda caller: any(action in grant.actions for grant in caller.grants)
+
+
+def _of_owners(action: Action) -> May:
+    """For callers who may perform the action on objects of everybody, or of some team."""
+    return lambda caller: bool(caller.owners_for(action))
+
+
+def _at_scopes(action: Action) -> May:
+    """For callers who may perform the action at some scope, on objects of everybody."""
+    return lambda caller: bool(caller.scopes_for(action))
+
+
+def _with_all(action: Action) -> May:
+    """For callers who may perform the action everywhere."""
+    return lambda caller: caller.verdict(action).allowed
+
+
 SECTIONS = (
-    Section("dashboard", "Dashboard", "", "d"),
-    Section("overrides", "Overrides", "Configuration", "o"),
-    Section("resource-types", "Resource types", "Configuration", "r"),
-    Section("agents", "Agents", "Fleet", "f"),
-    Section("environments", "Environments", "Fleet", "e"),
-    Section("agent-configs", "Agent configurations", "Fleet", "c"),
-    Section("task-types", "Task types", "Fleet", "t"),
-    Section("guards", "Fleet guards", "Fleet", "u"),
-    Section("resources", "Resources", "Dispatch", "n"),
-    Section("dead-letters", "Dead letters", "Dispatch", "z"),
-    Section("pools", "Pools", "Dispatch", "h"),
-    Section("plugins", "Plugins", "Executors", "1", ("plugin-releases", "plugin-config")),
-    Section("jobs", "Jobs", "Executors", "2"),
-    Section("alerts", "Alerts", "Records", "g", ("notification-rules", "notification-channels")),
-    Section("audit", "Audit log", "Records", "a"),
-    Section("events", "Events", "Records", "v"),
-    Section("sinks", "Event sinks", "Records", "y"),
-    Section("people", "People", "Access", "l"),
-    Section("teams", "Teams", "Access", "m"),
-    Section("roles", "Roles", "Access", "q"),
-    Section("role-bindings", "Role bindings", "Access", "b"),
-    Section("who-can", "Who can", "Access", "w"),
-    Section("tokens", "Tokens", "Access", "k"),
-    Section("sessions", "Sessions", "Access", "s"),
-    Section("identity-providers", "Identity providers", "Access", "i"),
-    Section("oauth-clients", "OAuth clients", "Access", "x"),
-    Section("join-tokens", "Join tokens", "Access", "j"),
-    Section("status", "Status", "Help", "3"),
-    Section("docs", "API reference", "Help", "p"),
+    Section("dashboard", "Dashboard", "", "d", _anybody),
+    Section("overrides", "Overrides", "Configuration", "o", _at_scopes(Action.OVERRIDE_READ)),
+    Section("resource-types", "Resource types", "Configuration", "r", _anybody),
+    Section(
+        "agent-configs", "Agent configurations", "Configuration", "c", _of_owners(Action.AGENT_CONFIG_READ)
+    ),
+    Section("task-types", "Task types", "Configuration", "t", _of_owners(Action.AGENT_READ)),
+    Section("agents", "Agents", "Fleet", "f", _of_owners(Action.AGENT_READ)),
+    Section("environments", "Environments", "Fleet", "e", _of_owners(Action.AGENT_READ)),
+    Section("guards", "Fleet guards", "Fleet", "u", _of_owners(Action.AGENT_READ)),
+    Section("resources", "Resources", "Delivery", "n", _with(Action.RESOURCE_READ)),
+    Section("dead-letters", "Dead letters", "Delivery", "z", _of_owners(Action.RESOURCE_READ)),
+    Section("pools", "Pools", "Delivery", "h", _anybody),
+    Section(
+        "plugins",
+        "Plugins",
+        "Delivery",
+        "1",
+        _of_owners(Action.PLUGIN_READ),
+        ("plugin-releases", "plugin-config"),
+    ),
+    Section("jobs", "Jobs", "Delivery", "2", _at_scopes(Action.JOB_READ)),
+    Section(
+        "alerts",
+        "Alerts",
+        "Activity",
+        "g",
+        _of_owners(Action.NOTIFICATION_READ),
+        ("notification-rules", "notification-channels"),
+    ),
+    Section("audit", "Audit log", "Activity", "a", _with(Action.AUDIT_READ)),
+    Section("events", "Events", "Activity", "v", _with(Action.EVENT_READ)),
+    Section("sinks", "Event sinks", "Activity", "y", _of_owners(Action.SINK_READ)),
+    Section("status", "Status", "Activity", "3", _with_all(Action.METRICS_READ)),
+    Section("people", "People", "Settings", "l", _with_all(Action.ACCESS_READ)),
+    Section("teams", "Teams", "Settings", "m", _anybody),
+    Section("roles", "Roles", "Settings", "q", _with(Action.ACCESS_READ)),
+    Section("role-bindings", "Role bindings", "Settings", "b", _with(Action.ACCESS_READ)),
+    Section("who-can", "Who can", "Settings", "w", _with(Action.ACCESS_READ)),
+    Section("tokens", "Tokens", "Settings", "k", _anybody),
+    Section("sessions", "Sessions", "Settings", "s", _anybody),
+    Section("identity-providers", "Identity providers", "Settings", "i", _with_all(Action.ACCESS_READ)),
+    Section("oauth-clients", "OAuth clients", "Settings", "x", _with_all(Action.ACCESS_READ)),
+    Section("join-tokens", "Join tokens", "Settings", "j", _of_owners(Action.ACCESS_READ)),
+    Section("docs", "API reference", "Settings", "p", _anybody),
 )
 
 
-def entries(path: str) -> Iterator[Entry]:
-    """Yield the sections with a route, and mark the one that contains the path."""
-    for section in SECTIONS:
+def entries(path: str, caller: Caller) -> Iterator[Entry]:
+    """Yield the sections with a route that open for the caller, and mark the one that contains the path."""
+    for section in filter(lambda section: section.opens(caller), SECTIONS):
         try:
             url = reverse(section.page)
         except NoReverseMatch:
@@ -78,7 +127,6 @@ def _is_below(path: str, url: str) -> bool:
     return path == url or (url != "/" and path.startswith(f"{url}/"))
 
 
-def groups(path: str) -> list[tuple[str, list[Entry]]]:
-    return [
-        (name, list(members)) for name, members in groupby(entries(path), lambda entry: entry.section.group)
-    ]
+def groups(path: str, caller: Caller) -> list[tuple[str, list[Entry]]]:
+    found = entries(path, caller)
+    return [(name, list(members)) for name, members in groupby(found, lambda entry: entry.section.group)]

@@ -39,6 +39,7 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
             # Read before the page loads its data, so that its event stream misses nothing.
             request.followed_from = log.last_given()  # type: ignore[attr-defined]  # read by the frame
         caller = session_caller(request, request.user)
+        request.caller = caller  # type: ignore[attr-defined]  # read by the frame
         try:
             return view(request, caller, *args, **kwargs)
         except StepUpRequired as error:

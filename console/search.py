@@ -43,7 +43,7 @@ def search(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 def _search(query: str, caller: Caller) -> Iterator[SearchResult]:
     word = query.lower()
-    for entry in navigation.entries(""):
+    for entry in navigation.entries("", caller):
         if word in entry.section.title.lower():
             yield SearchResult("section", entry.section.title, entry.url)
     projects = Project.objects.readable_in(caller.scopes_for(Action.PROJECT_READ))

@@ -42,6 +42,9 @@ def effective(request: HttpRequest, caller: Caller) -> HttpResponse:
     if not readable:
         caller.require(Action.OVERRIDE_READ)
     segments = segments_of(request.GET)
+    if not any(segments.values()) and not caller.verdict(Action.OVERRIDE_READ).allowed:
+        # Without a scope, the page is about all of them. Begin where the caller can read.
+        return redirect(scope_url("overrides", readable[0]))
     only_set = request.GET.get("only_set") == "1"
     result, status = _effective(request, caller, segments, only_set=only_set)
     extra = {"readable": readable, "only_set": only_set, "source": readable_source(caller)}
