@@ -29,6 +29,8 @@ class Beats(threading.Thread):
         self.statuses: Counter[int] = Counter()
         self.refused: Counter[str] = Counter()
         self.accepted_at: list[float] = []
+        # How often all agents have been tried.
+        self.rounds = 0
         self.stopping = threading.Event()
         self._agents, self._every, self._token, self._batch = agents, every, token, batch
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
@@ -40,6 +42,7 @@ class Beats(threading.Thread):
                 self._send(self._agents[start : start + self._batch])
                 if self.stopping.wait(self._every * self._batch / len(self._agents) / 2):
                     return
+            self.rounds += 1
             self.stopping.wait(max(0.0, began + self._every - time.monotonic()))
 
     def _send(self, agents: Sequence[Beating]) -> None:

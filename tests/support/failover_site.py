@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import ge
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +171,12 @@ class FailoverSite:
         self._prepare_writers()
         alone, many = self._agents[:ALONE], self._agents[ALONE:]
         self.beats = [Beats(port, alone[place::4], every=2.5) for place in range(4)]
-        self.beats.append(Beats(port, many, every=max(2.5, AGENTS / 2_000), token=token, batch=100))
+        # One client cannot beat for more within their lease.
+        clients = max(1, AGENTS // 1_500)
+        self.beats += [
+            Beats(port, many[place::clients], every=max(2.5, AGENTS / 2_000), token=token, batch=100)
+            for place in range(clients)
+        ]
         self._threads = [*self.writers, *self.readers, *self.beats]
         for thread in self._threads:
             thread.start()
@@ -197,7 +203,9 @@ class FailoverSite:
         return gap
 
     def settle(self) -> Figures:
-        """End the load, and compare what everybody was told with the database."""
+        """End the load once all agents have beaten twice more, and compare what they were told."""
+        ends = [beats.rounds + 3 for beats in self.beats]
+        until(lambda: all(map(ge, [beats.rounds for beats in self.beats], ends)), 120, self._told)
         for thread in self._threads:
             thread.stopping.set()
         for thread in self._threads:
