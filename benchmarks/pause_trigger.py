@@ -63,7 +63,9 @@ def main() -> int:
         url = running.environment["DATABASE_URL"]
         fleet.load(url, _AGENTS, _AGENTS)
         with psycopg.connect(url, autocommit=True) as session:
-            session.execute("INSERT INTO overrides_project (id, name) VALUES ('benchmark', 'benchmark')")
+            session.execute(
+                "INSERT INTO overrides_project (id, name, description) VALUES ('benchmark', 'benchmark', '')"
+            )
             costs = [_compare(session, work, options.rounds) for work in _WORK]
     text = f"{description()}.\n\n{_markdown(costs)}"
     print(text)
