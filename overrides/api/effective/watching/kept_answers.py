@@ -1,4 +1,4 @@
-"""Answers that were computed for watchers, as ready answers: those who are told ask again at once."""
+"""Answers that were computed for watchers, as ready answers: their clients ask again at once."""
 
 from __future__ import annotations
 
