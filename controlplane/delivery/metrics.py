@@ -19,6 +19,13 @@ DELIVERY_SECONDS = Histogram(
     buckets=(0.01, 0.05, 0.1, 0.5, 1, 5, 20),
 )
 
+FIRST_ATTEMPT_SECONDS = Histogram(
+    "cp_delivery_first_attempt_seconds",
+    "From an event until it is first sent to a sink.",
+    # The second: the objective.
+    buckets=(1, 5, 60),
+)
+
 
 class DeliveryCollector(Collector):
     """Figures of sinks and their queues, read at each scrape."""

@@ -24,7 +24,7 @@ from controlplane.delivery.claims import SUSPECT_FAILURES, Budget, Claim, claim
 from controlplane.delivery.dispatcher import with_teams
 from controlplane.delivery.kinds import Message, Sender, Sent, kind_names
 from controlplane.delivery.logged_event import LoggedEvent
-from controlplane.delivery.metrics import DELIVERIES, DELIVERY_SECONDS
+from controlplane.delivery.metrics import DELIVERIES, DELIVERY_SECONDS, FIRST_ATTEMPT_SECONDS
 from controlplane.delivery.models import DeliveryState
 from controlplane.delivery.origins import origin
 from controlplane.delivery.receivers import Receiver, Receivers
@@ -167,6 +167,8 @@ class EventRelay:
             return Outcome(leased, DeliveryState.WAITING)
         if not self._audience.shows(creator, event):
             return Outcome(leased, DeliveryState.SKIPPED, reason="permission")
+        if leased.attempt == 1 and not leased.replay:
+            FIRST_ATTEMPT_SECONDS.observe(max((now - event.at).total_seconds(), 0.0))
         event = with_change(event, changes.get((creator, event.id)), origin())
         message = Message(event, origin(), leased.key, now, leased.replay > 0, flavour=receiver.sink.format)
         return _Job(leased, receiver.sender, message, receiver.health)

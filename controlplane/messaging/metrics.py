@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.db import connection
-from prometheus_client import Counter, Metric
+from prometheus_client import Counter, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -13,6 +13,12 @@ from controlplane.messaging.models import StreamRecord
 
 # Of relays, which expose them themselves where they share no folder of metrics with the web server.
 OUTBOX_SENT = Counter("cp_outbox_sent_total", "Messages that NATS has stored.")
+OUTBOX_SENT_SECONDS = Histogram(
+    "cp_outbox_sent_seconds",
+    "From a change until NATS has stored its message for an agent.",
+    # The second: the objective.
+    buckets=(0.5, 2, 60),
+)
 OUTBOX_FAILED = Counter("cp_outbox_failed_total", "Attempts that failed.", ["reason"])
 
 

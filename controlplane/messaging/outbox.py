@@ -40,7 +40,10 @@ class Outgoing:
 
 
 class Claimed(NamedTuple):
-    """A message to send now. message_id: the `Nats-Msg-Id`. data: JSON. traceparent: or empty."""
+    """A message to send now. message_id: the `Nats-Msg-Id`. data: JSON. traceparent: or empty.
+
+    waited: seconds until it was claimed.
+    """
 
     position: int
     message_id: str
@@ -52,6 +55,7 @@ class Claimed(NamedTuple):
     created_at: datetime
     attempts: int
     traceparent: str
+    waited: float
 
     @property
     def body(self) -> bytes:
@@ -170,7 +174,7 @@ def unsent() -> models.QuerySet[OutboxMessage]:
 # index of keys.
 _CLAIM = """
 SELECT position, id::text, destination, event_id, event_type, source, data::text, created_at, attempts,
-       coalesce(traceparent, '')
+       coalesce(traceparent, ''), extract(epoch FROM statement_timestamp() - created_at)::float8
 FROM messaging_outboxmessage message
 WHERE sent_at IS NULL AND settled_at IS NULL AND channel = 'nats'
   AND (leased_until IS NULL OR leased_until <= statement_timestamp())

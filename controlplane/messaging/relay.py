@@ -19,7 +19,7 @@ from controlplane.messaging import outbox
 from controlplane.messaging.failpoints import reach
 from controlplane.messaging.loops import repeat
 from controlplane.messaging.message_traces import MessageTrace
-from controlplane.messaging.metrics import OUTBOX_FAILED, OUTBOX_SENT
+from controlplane.messaging.metrics import OUTBOX_FAILED, OUTBOX_SENT, OUTBOX_SENT_SECONDS
 from controlplane.messaging.models import DeadLetter
 from controlplane.messaging.nats import NatsConnection
 from controlplane.messaging.nats_types import NatsUnavailable, ToPublish, is_outage
@@ -79,11 +79,16 @@ class Relay:
             errors = self._nats.publish(to_publish, timeout=_PUBLISH_SECONDS)
             for trace, error in zip(traces, errors, strict=True):
                 trace.end(error)
-            self._size.note(len(messages), time.monotonic() - began)
+            took = time.monotonic() - began
+            self._size.note(len(messages), took)
             reach("published")
             self._note(messages, errors)
             reach("marked")
         OUTBOX_SENT.inc(errors.count(""))
+        for message, error in zip(messages, errors, strict=True):
+            # What is sent again, after NATS has lost it, was in time before.
+            if not error and not message.attempts:
+                OUTBOX_SENT_SECONDS.observe(message.waited + took)
         _raise_if_all_failed(errors)
         return len(messages)
 

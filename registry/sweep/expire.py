@@ -7,6 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
+from prometheus_client import Histogram
 
 from controlplane.events import log
 from controlplane.identity.actors import system
@@ -15,10 +16,16 @@ from registry.agents.states import LIVE, State
 from registry.agents.transitions import transition_entry
 
 _ACTOR = system("sweep").name
+DETECTION_SECONDS = Histogram(
+    "cp_detection_seconds",
+    "From the end of an agent's lease until the agent is marked unavailable.",
+    # The second: the objective.
+    buckets=(5, 15, 60),
+)
 
 
 class _ExpiredAgent(NamedTuple):
-    """block: of the lease table, with the agent's lease."""
+    """block: of the lease table, with the agent's lease. late: seconds since the lease ended."""
 
     id: UUID
     state: str
@@ -28,6 +35,7 @@ class _ExpiredAgent(NamedTuple):
     reason: str
     team_id: UUID | None
     block: int
+    late: float
 
 
 @transaction.atomic
@@ -60,7 +68,14 @@ def expire_batch(
         expired = [_ExpiredAgent(*row) for row in cursor.fetchall()]
     if expired:
         _announce(expired)
+        transaction.on_commit(lambda: _measure(expired))
     return len(expired), max((agent.block for agent in expired), default=0)
+
+
+def _measure(expired: list[_ExpiredAgent]) -> None:
+    for agent in expired:
+        if agent.state == State.UNAVAILABLE:
+            DETECTION_SECONDS.observe(max(agent.late, 0.0))
 
 
 def _announce(expired: list[_ExpiredAgent]) -> None:
@@ -85,7 +100,8 @@ _EXPIRE = """
 WITH engaged AS (
     SELECT id, name = '' AS fleet FROM registry_environment WHERE guard_engaged_at IS NOT NULL
 ), due AS (
-    SELECT lease.agent_id, lease.state, lease.renewed_at, (lease.ctid::text::point)[0]::bigint AS block,
+    SELECT lease.agent_id, lease.state, lease.renewed_at, lease.expires_at,
+        (lease.ctid::text::point)[0]::bigint AS block,
         EXISTS (SELECT FROM engaged WHERE fleet OR id = lease.environment_id) AS guarded
     FROM registry_lease AS lease
     WHERE lease.ctid >= %(first)s::tid AND lease.ctid < %(end)s::tid AND lease.expires_at < now()
@@ -111,5 +127,5 @@ SET state = CASE WHEN due.guarded THEN %(unknown)s ELSE %(unavailable)s END,
 FROM due
 WHERE agent.id = due.agent_id AND agent.state = due.state
 RETURNING agent.id, agent.state, agent.name, agent.environment, due.state, agent.state_reason,
-    agent.team_id, due.block
+    agent.team_id, due.block, extract(epoch FROM now() - due.expires_at)::float8
 """

@@ -32,6 +32,7 @@ LOADED_LATER = (
     "controlplane.observability.task_metrics",
     "controlplane.web.connection_metrics",
     "overrides.executions.metrics",
+    "registry.sweep.expire",
 )
 
 

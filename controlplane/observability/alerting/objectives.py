@@ -36,6 +36,11 @@ class _Burn:
     severity: Severity
 
 
+def _slower(histogram: str, limit: str) -> str:
+    """Return the share of observations above a limit, which is one of the buckets."""
+    return f'1 - sum(rate({histogram}_bucket{{le="{limit}"}}[WINDOW])) / sum(rate({histogram}_count[WINDOW]))'
+
+
 OBJECTIVES = (
     Objective(
         "api_availability",
@@ -57,6 +62,24 @@ OBJECTIVES = (
         "Heartbeats that were answered without an error of the server",
         f'(sum(rate(cp_http_requests_total{{{_HEARTBEATS},code_class="5xx"}}[WINDOW])) or vector(0))'
         f" / sum(rate(cp_http_requests_total{{{_HEARTBEATS}}}[WINDOW]))",
+    ),
+    Objective(
+        "detection",
+        0.999,
+        "Silent agents that were marked unavailable within 15 s after their lease",
+        _slower("cp_detection_seconds", "15.0"),
+    ),
+    Objective(
+        "dispatch",
+        0.99,
+        "Messages that were sent to agents within 2 s",
+        _slower("cp_outbox_sent_seconds", "2.0"),
+    ),
+    Objective(
+        "deliveries",
+        0.99,
+        "Events that were first sent to their sinks within 5 s",
+        _slower("cp_delivery_first_attempt_seconds", "5.0"),
     ),
 )
 _BURNS = (

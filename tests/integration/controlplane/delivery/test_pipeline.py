@@ -26,6 +26,7 @@ from controlplane.delivery.stopping import pause_overflowing
 from controlplane.events.models import Event
 from controlplane.identity.actors import Actor
 from tests.integration.controlplane.delivery.conftest import dispatch_all, move
+from tests.support.observations import observed
 from tests.support.webhook_receiver import Reply
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -102,9 +103,11 @@ def test_a_retry_has_the_same_id_and_a_signature_of_its_own_time(make_sink, rece
     secret = new_secret()
     make_sink(secret=secret, filter={"types": ["thing.*"]})
     receiver.reply = lambda request: Reply(200 if len(receiver.received) == 3 else 503)
+    measured = observed("cp_delivery_first_attempt_seconds")
     move("a")
     dispatch_all()
     relays.until_settled()
+    assert observed("cp_delivery_first_attempt_seconds") == measured + 1
     assert len(set(receiver.ids)) == 1
     times = [int(one.headers["webhook-timestamp"]) for one in receiver.received]
     assert times[0] < times[1] < times[2] or times[0] < times[2]

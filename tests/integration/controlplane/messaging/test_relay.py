@@ -13,6 +13,7 @@ from controlplane.messaging.nats_types import NatsUnavailable
 from controlplane.messaging.relay import Relay, _prepare_transaction
 from tests.support.messages import outgoing, put, read_all
 from tests.support.nats_server import OwnNats
+from tests.support.observations import observed
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("streams")]
 
@@ -22,8 +23,10 @@ def make_due() -> None:
 
 
 def test_a_message_arrives_as_it_was_stored(nats: NatsConnection) -> None:
+    before = observed("cp_outbox_sent_seconds", within=2.0)
     put([outgoing("web", text='"é"\n\u2028', number=1.50)])
     assert Relay(nats).send_batch() == 1
+    assert observed("cp_outbox_sent_seconds", within=2.0) == before + 1
 
     (received,) = read_all(nats, 1)
     row = OutboxMessage.objects.get()

@@ -26,6 +26,7 @@ from registry.sweep import sweep
 from registry.sweep.expire import expire_batch
 from tests.integration.registry.sweep.test_sweep import beat, expire, long_up, make_agents
 from tests.support.api_client import Api, token_for
+from tests.support.observations import observed
 
 COPY_AGENTS = """
 INSERT INTO registry_agent (id, name, environment, service_types, cost, topic_name, state, state_reason)
@@ -239,6 +240,22 @@ def test_a_sweeper_that_slept_through_an_outage_marks_nobody():
     )
 
     assert marked == (0, 0)
+
+
+@pytest.mark.django_db
+def test_how_late_an_agent_was_found_is_measured(django_capture_on_commit_callbacks):
+    make_agents(2)
+    long_up()
+    expire()
+    Lease.objects.update(expires_at=Now() - timedelta(seconds=10))
+    before = [observed("cp_detection_seconds", within=seconds) for seconds in (5.0, 15.0)]
+
+    with django_capture_on_commit_callbacks(execute=True):
+        sweep.sweep_leases()
+
+    assert states() == {"unavailable": 2}
+    after = [observed("cp_detection_seconds", within=seconds) for seconds in (5.0, 15.0)]
+    assert after == [before[0], before[1] + 2]
 
 
 @pytest.mark.django_db
