@@ -9,6 +9,7 @@ from django.db import connection, transaction
 
 from controlplane.database import roles
 from controlplane.events.models import Event
+from controlplane.installation.refusing_triggers import add_triggers
 
 _TRIGGER = """
 CREATE TRIGGER event_log_is_append_only BEFORE UPDATE OR DELETE ON events_event
@@ -27,6 +28,7 @@ def plain_event_log() -> Iterator[None]:
         with connection.cursor() as cursor:
             cursor.execute("SELECT retention_turn('events_event', NULL)")
             roles.establish(cursor, passwords={})
+        add_triggers(connection.alias)
 
 
 @transaction.atomic
