@@ -85,13 +85,13 @@ def load_page(page_request: PageRequest, rows: QuerySet[Row, Row], *, order: Seq
     """
     digest, limit = page_request.digest(), page_request.limit
     if page_request.cursor:
-        rows = rows.filter(_after(order, _read_cursor(page_request.cursor, digest, len(order))))
+        rows = rows.filter(_after(order, _read_cursor(page_request.cursor, digest, order)))
     candidates = load_instances(rows.order_by(*order)[: limit + 1])
     items = candidates[:limit]
     if len(candidates) <= limit:
         return Page(items, None)
     key = [_plain(getattr(items[-1], name.lstrip("-"))) for name in order]
-    return Page(items, signing.dumps({"key": key, "question": digest}, salt=_SALT))
+    return Page(items, signing.dumps({"key": key, "question": digest, "order": [*order]}, salt=_SALT))
 
 
 def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, Any]]) -> Response:
@@ -114,16 +114,20 @@ def _after(order: Sequence[str], key: Sequence[Any]) -> Q:
     return Q(**{f"{fields[0]}__{comparison}e": key[0]}) & later
 
 
-def _read_cursor(cursor: str, digest: str, length: int) -> list[Any]:
+def _read_cursor(cursor: str, digest: str, order: Sequence[str]) -> list[Any]:
+    """Return the key in a cursor, which another release may have given: it may say more, or no order."""
     try:
         content = signing.loads(cursor, salt=_SALT)
-    except (signing.BadSignature, ValueError) as error:
+        key, question, given = list(content["key"]), content["question"], content.get("order", [*order])
+    except (signing.BadSignature, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidCursor("The cursor is not valid. Request the first page without a cursor.") from error
-    if content["question"] != digest or len(content["key"]) != length:
+    if question != digest or len(key) != len(order):
         raise InvalidCursor(
             "The cursor belongs to another list, filter or token. Keep these unchanged, or omit the cursor."
         )
-    return list(content["key"])
+    if given != [*order]:
+        raise InvalidCursor("The list has another order by now. Request the first page without a cursor.")
+    return key
 
 
 def _plain(value: Any) -> Any:

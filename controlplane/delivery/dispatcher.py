@@ -61,8 +61,12 @@ def _cursors() -> list[int]:
 
 
 def _followers() -> QuerySet[Sink]:
-    """Return active sinks, without channels: those get messages of notifications alone."""
-    return Sink.objects.filter(state=SinkState.ACTIVE).exclude(kind__in=channel_kind_names())
+    """Return active sinks, without channels: those get messages of notifications alone.
+
+    Sinks with a flavour of a later release are left to its processes.
+    """
+    rows = Sink.objects.filter(state=SinkState.ACTIVE, flavour__in=[*Flavour])
+    return rows.exclude(kind__in=channel_kind_names())
 
 
 def _dispatch_after(cursor: int) -> int:

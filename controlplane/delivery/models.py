@@ -14,6 +14,8 @@ from controlplane.delivery.flavours import NATIVE, Flavour
 from controlplane.identity.roles import Action
 from controlplane.ids import uuid7
 
+_FLAVOURS = frozenset(Flavour)
+
 
 class SinkState(models.TextChoices):
     ACTIVE = "active"
@@ -87,8 +89,13 @@ class Sink(models.Model):
         return self.name
 
     @property
+    def has_known_format(self) -> bool:
+        """False for a flavour of a later release, which runs beside this one: that one sends its events."""
+        return self.flavour in _FLAVOURS
+
+    @property
     def format(self) -> Flavour:
-        return Flavour(self.flavour)
+        return Flavour(self.flavour) if self.has_known_format else Flavour.NATIVE
 
     @property
     def secrets_context(self) -> str:

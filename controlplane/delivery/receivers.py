@@ -97,6 +97,9 @@ def open_sender(sink: Sink) -> Sender:
     if kind is None:
         error = f"This installation cannot send to sinks of kind {sink.kind} any more."
         return Refusing(Answer(Result.OUTAGE, error=error))
+    if not sink.has_known_format:
+        error = f"This process does not know the flavour {sink.flavour}."
+        return Refusing(Answer(Result.OUTAGE, error=error))
     try:
         return kind.open(sink.config, secrets_of(sink))
     except SecretsUnavailable as error:

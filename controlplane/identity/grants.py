@@ -17,6 +17,7 @@ from controlplane.identity.roles import (
 )
 from controlplane.scopes import Scope
 
+_BUILT_IN = frozenset(Role)
 # A role at any scope reaches the agent configurations of all teams, which have no scope.
 _AT_ANY_SCOPE = frozenset({Action.AGENT_CONFIG_READ, Action.AGENT_CONFIG_PUBLISH})
 
@@ -47,6 +48,8 @@ class Grant:
     def actions(self) -> frozenset[Action]:
         if self.custom_actions is not None:
             return self.custom_actions
+        if self.role not in _BUILT_IN:  # of a later release, which runs beside this one
+            return frozenset()
         without_team = frozenset() if self.team else WITH_TEAM_ONLY.get(self.role, frozenset())
         return ALLOWED[Role(self.role)] - without_team
 

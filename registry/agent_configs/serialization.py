@@ -1,8 +1,12 @@
-"""Convert contents, bundles, verdicts and conditions to the database's JSON and back. Pure."""
+"""Convert contents, bundles, verdicts and conditions to the database's JSON and back. Pure.
+
+What a later release has added is not read: its rows are read by this one too while both run.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
 
@@ -35,20 +39,20 @@ def canary_to_json(canary: Canary | None) -> dict[str, str] | None:
 
 
 def canary_from_json(data: dict[str, str] | None) -> Canary | None:
-    return Canary(**data) if data else None
+    return Canary(**_known(Canary, data)) if data else None
 
 
 def facts_from_json(data: dict[str, Any]) -> dict[str, TaskTypeFacts]:
-    return {name: TaskTypeFacts(**facts) for name, facts in data.items()}
+    return {name: TaskTypeFacts(**_known(TaskTypeFacts, facts)) for name, facts in data.items()}
 
 
 def diagnostic_to_json(diagnostic: Diagnostic) -> dict[str, Any]:
     return {**asdict(diagnostic), "doc_url": diagnostic.doc_url}
 
 
-def diagnostic_from_json(data: dict[str, Any]) -> Diagnostic:
-    members = {name: value for name, value in data.items() if name != "doc_url"}
-    return Diagnostic(**{**members, "code": Code(data["code"]), "severity": Severity(data["severity"])})
+def diagnostics_from_json(rows: Iterable[dict[str, Any]]) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics whose codes this release knows."""
+    return tuple(_diagnostic_from_json(row) for row in rows if row["code"] in _CODES)
 
 
 def bundle_to_json(bundle: Bundle) -> dict[str, Any]:
@@ -69,13 +73,13 @@ def bundle_from_json(data: dict[str, Any]) -> Bundle:
         _target_from_json(data["target"]),
         {name: _agent_from_json(agent) for name, agent in data["agents"].items()},
         tuple(
-            Route(**{**route, "document": document_id_from_json(route["document"])})
+            Route(**{**_known(Route, route), "document": document_id_from_json(route["document"])})
             for route in data["routes"]
         ),
         tuple(data["defaults"]),
         tuple(
-            BundleInput(**{**bundle_input, "document": document_id_from_json(bundle_input["document"])})
-            for bundle_input in data["inputs"]
+            BundleInput(**{**_known(BundleInput, row), "document": document_id_from_json(row["document"])})
+            for row in data["inputs"]
         ),
     )
 
@@ -134,7 +138,12 @@ def condition_to_json(condition: Condition) -> dict[str, Any]:
     }
 
 
-def condition_from_json(data: dict[str, Any], data_plane: str) -> Condition:
+def conditions_from_json(rows: Iterable[dict[str, Any]], data_plane: str) -> list[Condition]:
+    """Return the conditions of types that this release knows."""
+    return [_condition_from_json(row, data_plane) for row in rows if row["type"] in _TYPES]
+
+
+def _condition_from_json(data: dict[str, Any], data_plane: str) -> Condition:
     type_, at = Type(data["type"]), data["last_transition_at"]
     return Condition(
         type_,
@@ -170,8 +179,8 @@ def _input_to_json(bundle_input: BundleInput) -> dict[str, Any]:
 
 
 def _deployment_from_json(data: dict[str, Any]) -> Deployment:
-    timeouts = {Operation(name): value for name, value in data["timeouts"].items()}
-    return Deployment(**{**data, "timeouts": timeouts})
+    timeouts = {Operation(name): value for name, value in data["timeouts"].items() if name in _OPERATIONS}
+    return Deployment(**{**_known(Deployment, data), "timeouts": timeouts})
 
 
 def _agent_from_json(data: dict[str, Any]) -> Agent:
@@ -182,4 +191,21 @@ def _agent_from_json(data: dict[str, Any]) -> Agent:
 
 def _target_from_json(data: dict[str, Any]) -> Target:
     lists = {name: tuple(data[name]) for name in ("release", "enabled_plugins", "placeholders")}
-    return Target(**{**data, **lists, "dialect": Dialect(data["dialect"])})
+    return Target(**{**_known(Target, data), **lists, "dialect": Dialect(data["dialect"])})
+
+
+def _diagnostic_from_json(data: dict[str, Any]) -> Diagnostic:
+    members = _known(Diagnostic, data)
+    return Diagnostic(**{**members, "code": Code(data["code"]), "severity": Severity(data["severity"])})
+
+
+def _known(kind: type[Any], data: dict[str, Any]) -> dict[str, Any]:
+    names = _MEMBERS[kind]
+    return data if data.keys() <= names else {name: data[name] for name in data.keys() & names}
+
+
+_MEMBERS = {
+    kind: frozenset(field.name for field in fields(kind))
+    for kind in (BundleInput, Canary, Deployment, Diagnostic, Route, Target, TaskTypeFacts)
+}
+_CODES, _TYPES, _OPERATIONS = frozenset(Code), frozenset(Type), frozenset(Operation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from controlplane.access.federation.rule_checks import match_errors
@@ -24,6 +24,11 @@ class IssuerRule:
     audience: str = ""
     ttl: int = MAX_SECONDS
 
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> IssuerRule | None:
+        """Return the stored rule; None for one of a later release, which may demand what is unknown here."""
+        return cls(**row) if row.keys() <= _MEMBERS else None
+
     def missed(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the claims of a verified token that do not match."""
         return missed_claims(self.match, self.audience, claims)
@@ -37,3 +42,6 @@ class IssuerRule:
 
 def show_issuer_rule(rule: IssuerRule) -> dict[str, Any]:
     return {"issuer": rule.issuer, "match": dict(rule.match), "audience": rule.audience, "ttl": rule.ttl}
+
+
+_MEMBERS = frozenset(field.name for field in fields(IssuerRule))

@@ -55,18 +55,17 @@ def find_admission(subject_token: str) -> SubjectAdmission:
     candidates = JoinToken.objects.select_related("team").filter(
         issuer_rule__isnull=False, issuer_rule__issuer=workload.issuer.issuer, revoked_at=None
     )
-    missed = {token: rule_of(token).missed(workload.claims) for token in candidates.order_by("id")}
+    missed = {
+        token: rule.missed(workload.claims)
+        for token in candidates.order_by("id")
+        if (rule := IssuerRule.of_row(token.issuer_rule))
+    }
     matching = [token for token, claims in missed.items() if not claims]
     if not matching:
         nearest = min(missed.values(), key=len, default=())
         reason = f"The nearest one missed: {', '.join(f'`{claim}`' for claim in nearest)}." if nearest else ""
         raise NotAuthenticated(f"No join token has an issuer rule that this token matches. {reason}".strip())
     return SubjectAdmission(workload, matching)
-
-
-def rule_of(token: JoinToken) -> IssuerRule:
-    """Return the issuer rule of a join token that has one."""
-    return IssuerRule(**token.issuer_rule)
 
 
 @transaction.atomic
@@ -108,10 +107,9 @@ def _choose(tokens: Sequence[JoinToken], registration: Registration) -> JoinToke
 
 
 def _ends_at(token: JoinToken, workload: WorkloadToken) -> datetime:
-    now = time.time()
-    seconds = lifetime(
-        ttl=rule_of(token).ttl, max_ttl=workload.issuer.max_ttl, expires_at=workload.expires_at, now=now
-    )
+    rule, now = IssuerRule.of_row(token.issuer_rule), time.time()
+    assert rule is not None  # it admitted the agent
+    seconds = lifetime(ttl=rule.ttl, max_ttl=workload.issuer.max_ttl, expires_at=workload.expires_at, now=now)
     return datetime.fromtimestamp(int(now) + seconds, UTC)
 
 

@@ -37,11 +37,11 @@ class LoginDetails:
         return cls(
             started_at=datetime.fromtimestamp(stored["started_at"], UTC),
             auth_time=datetime.fromtimestamp(stored["auth_time"], UTC),
-            provider=stored["provider"],
-            identity_id=UUID(stored["identity"]) if stored["identity"] else None,
-            provider_sid=stored["sid"],
-            acr=stored["acr"],
-            amr=tuple(stored["amr"]),
+            provider=stored.get("provider", ""),
+            identity_id=UUID(stored["identity"]) if stored.get("identity") else None,
+            provider_sid=stored.get("sid", ""),
+            acr=stored.get("acr", ""),
+            amr=tuple(stored.get("amr", ())),
         )
 
     def content(self) -> dict[str, Any]:

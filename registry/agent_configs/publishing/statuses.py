@@ -108,7 +108,7 @@ def store_statuses(
         status = statuses[document.id]
         if _is_current(row, status):
             continue
-        before = [serialization.condition_from_json(condition, plane.name) for condition in row.conditions]
+        before = serialization.conditions_from_json(row.conditions, plane.name)
         conditions = with_transition_times(status.conditions, before, now=now)
         written = [serialization.condition_to_json(condition) for condition in conditions]
         news = _find_news(before, conditions)

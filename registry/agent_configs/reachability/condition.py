@@ -62,7 +62,7 @@ def _find_reachable(row: AgentConfigStatus) -> dict[str, Any] | None:
 
 
 def _replace_condition(row: AgentConfigStatus, reachable: Condition) -> None:
-    before = [serialization.condition_from_json(condition, row.data_plane_id) for condition in row.conditions]
+    before = serialization.conditions_from_json(row.conditions, row.data_plane_id)
     replacements = [
         replace(reachable, observed_generation=condition.observed_generation) for condition in before
     ]

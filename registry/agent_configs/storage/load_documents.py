@@ -87,7 +87,7 @@ def load_older_generations(documents: Iterable[LoadedDocument]) -> list[Publishe
 
 def _build_document(row: AgentConfig, organisation: str, *, synced: bool, now: datetime) -> LoadedDocument:
     content = serialization.content_from_json(row.content) if row.content else None
-    diagnostics = tuple(serialization.diagnostic_from_json(diagnostic) for diagnostic in row.diagnostics)
+    diagnostics = serialization.diagnostics_from_json(row.diagnostics)
     reading = Reading(content if row.is_valid else None, diagnostics, row.name, row.is_parsed)
     seen_at = row.content_seen_at or row.changed_at
     last_good = Generation(row.content_generation, content, seen_at) if content else None

@@ -46,6 +46,27 @@ def test_a_sink_that_cannot_be_opened_stops_no_other(make_sink, relays, monkeypa
     assert error == "The sink cannot be opened (RuntimeError). See the log."
 
 
+def test_a_sink_of_a_later_release_waits_for_it_and_stops_no_other(make_sink, receiver, relays):
+    """Its events are queued and sent by processes that know its flavour."""
+    later = make_sink("later", filter={"types": ["thing.*"]})
+    move("a")
+    dispatch_all()
+    Sink.objects.filter(name="later").update(flavour="flyte-next")
+    good = make_sink("good", filter={"types": ["thing.*"]})
+    before = Sink.objects.get(name="later").cursor_seq
+    move("b")
+    dispatch_all()
+    relays.until(lambda: Delivery.objects.filter(sink=good, state="delivered").exists())
+    relays.until(lambda: "flyte-next" in type(later.progress).objects.get(sink=later).last_error)
+    assert Sink.objects.get(name="later").cursor_seq == before
+
+    # A process of the later release comes: here, the flavour becomes one that this one knows.
+    Sink.objects.filter(name="later").update(flavour="native")
+    dispatch_all()
+    relays.until_settled()
+    assert Delivery.objects.filter(sink=later, state="delivered").count() == 2
+
+
 def test_a_process_without_the_key_of_secrets_says_so_once_and_sends_once_it_has_it(
     make_sink, receiver, relays, settings, caplog
 ):
