@@ -109,7 +109,7 @@ def watch(
     """
     http = client.get_httpx_client()
     if after is None:
-        after = int(_told(http.get(_EVENTS, params=_LAST))["next_after"])
+        after = int(_checked_answer(http.get(_EVENTS, params=_LAST))["next_after"])
     return follow(
         lambda seq: _lines(http, {**filters, "after": str(seq)}),
         after=after,
@@ -124,7 +124,7 @@ async def watch_async(
     """Yield events as they happen, for ever, without blocking. on_gap: as for `watch`."""
     http = client.get_async_httpx_client()
     if after is None:
-        after = int(_told(await http.get(_EVENTS, params=_LAST))["next_after"])
+        after = int(_checked_answer(await http.get(_EVENTS, params=_LAST))["next_after"])
     failed = 0
     while True:
         try:
@@ -222,7 +222,7 @@ def _lines(http: httpx.Client, query: Mapping[str, str]) -> Iterator[str]:
     with http.stream("GET", _EVENTS, params=query, headers=_STREAM, timeout=_SILENCE) as answer:
         if answer.status_code >= 400:
             answer.read()
-            _told(answer)
+            _checked_answer(answer)
         yield from answer.iter_lines()
 
 
@@ -231,10 +231,10 @@ async def _events(http: httpx.AsyncClient, query: Mapping[str, str]) -> AsyncIte
     async with http.stream("GET", _EVENTS, params=query, headers=_STREAM, timeout=_SILENCE) as answer:
         if answer.status_code >= 400:
             await answer.aread()
-            _told(answer)
+            _checked_answer(answer)
         async for line in answer.aiter_lines():
-            if (told := reader.feed(line)) is not None:
-                yield told
+            if (event := reader.feed(line)) is not None:
+                yield event
 
 
 def _skip_gap(error: Exception, on_gap: OnGap | None) -> int | None:
@@ -254,14 +254,14 @@ def _rest(failed: int, error: Exception) -> float:
     return wait
 
 
-def _told(answer: httpx.Response) -> Any:
+def _checked_answer(answer: httpx.Response) -> Any:
     if answer.status_code < 400:
         return answer.json()
     try:
-        said = answer.json()
+        document = answer.json()
     except ValueError:
-        said = {}
-    raise Problem(answer.status_code, said if isinstance(said, dict) else {}, _retry_after(answer))
+        document = {}
+    raise Problem(answer.status_code, document if isinstance(document, dict) else {}, _retry_after(answer))
 
 
 def _retry_after(answer: httpx.Response) -> str:

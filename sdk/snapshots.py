@@ -66,11 +66,11 @@ def _fetched(http: httpx.Client, body: dict[str, Any], *, is_patient: bool) -> b
     if answer.status_code < 400:
         return answer.content
     try:
-        said = answer.json()
+        document = answer.json()
     except ValueError:
-        said = {}
+        document = {}
     retry_after = str(answer.headers.get("Retry-After", ""))
-    raise Problem(answer.status_code, said if isinstance(said, dict) else {}, retry_after)
+    raise Problem(answer.status_code, document if isinstance(document, dict) else {}, retry_after)
 
 
 def _is_away(error: Exception) -> bool:

@@ -21,7 +21,7 @@ DELIVERY_SECONDS = Histogram(
 
 FIRST_ATTEMPT_SECONDS = Histogram(
     "cp_delivery_first_attempt_seconds",
-    "From an event until it is first sent to a sink.",
+    "From an event until it is first sent to a sink that works.",
     # The second: the objective.
     buckets=(1, 5, 60),
 )

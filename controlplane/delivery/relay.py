@@ -167,7 +167,8 @@ class EventRelay:
             return Outcome(leased, DeliveryState.WAITING)
         if not self._audience.shows(creator, event):
             return Outcome(leased, DeliveryState.SKIPPED, reason="permission")
-        if leased.attempt == 1 and not leased.replay:
+        # One that fails, or is paused after failures, makes its own events late.
+        if leased.attempt == 1 and not (leased.replay or receiver.health.failures):
             FIRST_ATTEMPT_SECONDS.observe(max((now - event.at).total_seconds(), 0.0))
         event = with_change(event, changes.get((creator, event.id)), origin())
         message = Message(event, origin(), leased.key, now, leased.replay > 0, flavour=receiver.sink.format)

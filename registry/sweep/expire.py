@@ -18,7 +18,7 @@ from registry.agents.transitions import transition_entry
 _ACTOR = system("sweep").name
 DETECTION_SECONDS = Histogram(
     "cp_detection_seconds",
-    "From the end of an agent's lease until the agent is marked unavailable.",
+    "From the end of an agent's lease until the agent is marked unavailable or unknown.",
     # The second: the objective.
     buckets=(5, 15, 60),
 )
@@ -74,7 +74,8 @@ def expire_batch(
 
 def _measure(expired: list[_ExpiredAgent]) -> None:
     for agent in expired:
-        if agent.state == State.UNAVAILABLE:
+        # An unknown agent was found before; a guard held its mark back.
+        if agent.old in LIVE:
             DETECTION_SECONDS.observe(max(agent.late, 0.0))
 
 

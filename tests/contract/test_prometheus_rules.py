@@ -16,6 +16,7 @@ from controlplane import __version__
 from controlplane.notifications.isolation import FAILURES
 from controlplane.observability.alerting.causes import CAUSES
 from controlplane.observability.alerting.objectives import OBJECTIVES, WINDOWS, burn_alerts, recordings
+from controlplane.observability.alerting.rules import Severity
 from controlplane.observability.metrics import exposition
 from tests.contract.test_dashboards import LATER, LOADED_LATER
 from tests.support.paths import ROOT
@@ -85,3 +86,9 @@ def test_runbooks_are_about_alerts_that_exist():
 def test_the_example_configuration_reads_the_rules():
     config = yaml.safe_load((FOLDER / "prometheus.yml").read_text())
     assert [(FOLDER / name).is_file() for name in config["rule_files"]] == [True]
+
+
+def test_receivers_of_teams_page_nobody():
+    severities = {alert.severity for alert in burn_alerts() if alert.labels["slo"] == "deliveries"}
+
+    assert severities == {Severity.TICKET}

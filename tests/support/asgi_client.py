@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
 from django.db import connections
 
 
@@ -114,3 +115,12 @@ async def _end(loop: asyncio.AbstractEventLoop) -> None:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await loop.shutdown_default_executor()
+
+
+def stop_effective(worker: Worker) -> None:
+    """Stop a worker whose application is the router of a web process that answered effective reads."""
+    router = worker.application
+    close_connections(router.bridge.pool, settings.WEB_THREADS)
+    worker.run(router.effective.close())
+    worker.run(router.bridge.close(5))
+    worker.stop()

@@ -85,7 +85,7 @@ class Figures:
         )
 
     def verify(self) -> None:
-        """Print the figures; nothing may be lost, done twice, or told wrongly."""
+        """Print the figures; nothing may be lost, done twice, or answered wrongly."""
         print(f"\n{self}", flush=True)
         for kind, verdict in self.verdicts.items():
             assert (verdict.lost, verdict.twice, verdict.untrue) == ([], [], []), kind
@@ -203,7 +203,7 @@ class FailoverSite:
         return gap
 
     def settle(self) -> Figures:
-        """End the load once all agents have beaten twice more, and compare what they were told."""
+        """End the load once all agents have beaten twice more, and compare the answers with the database."""
         ends = [beats.rounds + 3 for beats in self.beats]
         until(lambda: all(map(ge, [beats.rounds for beats in self.beats], ends)), 120, self._told)
         for thread in self._threads:

@@ -65,7 +65,7 @@ class RollingSite:
         until(lambda: all(writer.acknowledged_at for writer in self.writers), 60, self.answers)
 
     def settle(self) -> dict[str, Verdict]:
-        """End the load, and compare what everybody was told with the database."""
+        """End the load, and compare all answers with the database."""
         for thread in self._threads:
             thread.stopping.set()
         for thread in self._threads:

@@ -132,7 +132,7 @@ class _Watcher:
             if self._is_on():
                 response = await self._continue_from(after)
         if self._stopping.is_set() and not self._gone.done():
-            # The client continues here at another process, also if it was told of nothing since it began.
+            # The client continues from here at another process, even if nothing was sent since it began.
             await self._send_text(bookmark(after))
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -18,12 +18,17 @@ WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What share of events is good. errors: the share of bad ones in [WINDOW], as PromQL."""
+    """What share of events is good.
+
+    errors: the share of bad ones in [WINDOW], as PromQL. pages: False if a team's own receivers can cause
+    errors, so that they wake nobody.
+    """
 
     name: str
     good_share: float
     meaning: str
     errors: str
+    pages: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +83,9 @@ OBJECTIVES = (
     Objective(
         "deliveries",
         0.99,
-        "Events that were first sent to their sinks within 5 s",
+        "Events that were first sent to working sinks within 5 s",
         _slower("cp_delivery_first_attempt_seconds", "5.0"),
+        pages=False,
     ),
 )
 _BURNS = (
@@ -102,7 +108,8 @@ def burn_alerts() -> Iterator[Alert]:
     """Return alerts on objectives whose budget of errors is used up too fast."""
     for objective in OBJECTIVES:
         for burn in _BURNS:
-            yield _burn_alert(objective, burn)
+            if objective.pages or burn.severity is not Severity.PAGE:
+                yield _burn_alert(objective, burn)
 
 
 def _burn_alert(objective: Objective, burn: _Burn) -> Alert:

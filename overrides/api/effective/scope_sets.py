@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
+from controlplane import errors
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.scopes import ScopeWrite, scope_from
 from controlplane.identity.callers import Caller
@@ -11,6 +12,12 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 
 MAX_SCOPES = 1000
+PROBLEMS = (
+    errors.UnknownProject,
+    errors.UnknownDomain,
+    errors.UnknownResourceType,
+    errors.InvalidScope,
+)
 
 
 class ScopeSetWrite(StrictSerializer):

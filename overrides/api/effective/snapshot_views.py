@@ -10,13 +10,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane import errors
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.fields import Query, Whole, parse_body
 from controlplane.database.clock import statement_now
 from controlplane.identity.roles import Action
 from controlplane.signing_keys import signing_keys
-from overrides.api.effective.scope_sets import ScopeSetWrite, readable_scopes
+from overrides.api.effective.scope_sets import PROBLEMS, ScopeSetWrite, readable_scopes
 from overrides.api.effective.value_items import value_item
 from overrides.effective.effective import values_many
 from overrides.effective.signed_snapshots import envelope, payload
@@ -70,14 +69,7 @@ class SnapshotRead(serializers.Serializer[Any]):
 
 class EffectiveSnapshot(Endpoint):
     actions = {"POST": Action.OVERRIDE_READ}
-    problems = {
-        "POST": (
-            errors.UnknownProject,
-            errors.UnknownDomain,
-            errors.UnknownResourceType,
-            errors.InvalidScope,
-        )
-    }
+    problems = {"POST": PROBLEMS}
 
     @extend_schema(
         operation_id="overrides_effective_snapshot",

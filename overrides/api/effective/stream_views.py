@@ -9,7 +9,6 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
-from controlplane import errors
 from controlplane.api.bodies import JSONRenderer
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.fields import Query, parse_body
@@ -17,7 +16,7 @@ from controlplane.endpoints.events.watch_header import hand_over, is_asked_again
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
-from overrides.api.effective.scope_sets import ScopeSetWrite, readable_scopes
+from overrides.api.effective.scope_sets import PROBLEMS, ScopeSetWrite, readable_scopes
 from overrides.api.effective.value_items import ValueItem, value_item
 from overrides.api.effective.watching.handed_watch import HandedWatch, effective_events, revision_of
 from overrides.effective.effective import values_many
@@ -42,14 +41,7 @@ _STREAM = OpenApiExample(
 
 class EffectiveStream(Endpoint):
     actions = {"POST": Action.OVERRIDE_READ}
-    problems = {
-        "POST": (
-            errors.UnknownProject,
-            errors.UnknownDomain,
-            errors.UnknownResourceType,
-            errors.InvalidScope,
-        )
-    }
+    problems = {"POST": PROBLEMS}
 
     @extend_schema(
         operation_id="overrides_effective_stream",

@@ -9,7 +9,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane import errors
 from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.etags import respond
 from controlplane.api.fields import Query, parse_body
@@ -19,6 +18,7 @@ from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.roles import Action
 from overrides.api.as_of import as_of
 from overrides.api.effective import batch_schemas, examples, schemas
+from overrides.api.effective.scope_sets import PROBLEMS
 from overrides.api.effective.watching.handed_watch import HandedWatch
 from overrides.effective.effective import effective_attributes, effective_many, flyte_attributes, values_many
 
@@ -69,14 +69,7 @@ def _check_now(query: dict[str, Any]) -> None:
 
 class EffectiveBatch(Endpoint):
     actions = {"POST": Action.OVERRIDE_READ}
-    problems = {
-        "POST": (
-            errors.UnknownProject,
-            errors.UnknownDomain,
-            errors.UnknownResourceType,
-            errors.InvalidScope,
-        )
-    }
+    problems = {"POST": PROBLEMS}
 
     @extend_schema(
         operation_id="overrides_effective_batch",

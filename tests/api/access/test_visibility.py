@@ -56,7 +56,7 @@ def test_every_operation_says_how_it_is_asked_for_what_is_not_the_callers():
 
 
 def test_no_answer_names_what_the_caller_may_not_read(world):
-    """By day the administrator and every fourth of the others ask, each time another one."""
+    """By day the administrator and every fourth of the others ask; for each operation other ones."""
     asked = [
         (operation, ask, reader)
         for number, (operation, asks) in enumerate(TABLE.items())

@@ -31,6 +31,13 @@ def browser_of(role: Role, where: str) -> Client:
 
 
 @pytest.mark.django_db
+def test_pages_of_the_login_have_it_too() -> None:
+    frame = browser_of(Role.VIEWER, EVERYWHERE).get(reverse("device")).content.decode()
+
+    assert f'href="{reverse("overrides")}"' in frame
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("where", [EVERYWHERE, PROJECT, TEAM])
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR, Role.AUDITOR, Role.ADMIN])
 def test_it_has_the_sections_that_open(role: Role, where: str) -> None:

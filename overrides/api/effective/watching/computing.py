@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 import structlog
-from django.db import close_old_connections
+from django.db import Error, close_old_connections
 
 from controlplane.api.bodies import JSONRenderer
 from controlplane.errors import ControlplaneError
@@ -18,6 +18,7 @@ from overrides.effective.effective import effective_many, values_many
 from overrides.effective.flyte_strategy import as_flyte
 from overrides.loading.layers import FLYTEADMIN_LAYERS
 
+log = structlog.get_logger(__name__)
 # Small enough that other requests of the process are not kept waiting.
 _AT_ONCE = 250
 _REFUSED = Answer(is_refused=True)
@@ -47,11 +48,16 @@ def compute(keys: Sequence[TopicKey], etags: Mapping[TopicKey, bytes]) -> dict[T
 
 
 def _answers(keys: Sequence[TopicKey], etags: Mapping[TopicKey, bytes]) -> Iterator[tuple[TopicKey, Answer]]:
-    """Yield each answer. If one topic is refused, the others are found by halves."""
+    """Yield each answer. If one topic cannot be computed, the others are found by halves."""
     try:
         answers = _compute_answers(keys, etags)
-    except ControlplaneError:
+    except Error:
+        # Postgres is away: the same for all topics, and later it answers.
+        raise
+    except Exception as error:
         if len(keys) == 1:
+            if not isinstance(error, ControlplaneError):
+                log.error("effective.watch_topic_failed", topic=str(keys[0]), exc_info=error)
             yield keys[0], _REFUSED
             return
         middle = len(keys) // 2

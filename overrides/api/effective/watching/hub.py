@@ -54,7 +54,7 @@ class Hub:
         self.access = b""
         self.is_stopping = False
         self.last_state: RevisionState | None = None
-        # Everything up to this revision was told by the end of that round.
+        # The end of that round: watchers have all news up to this revision.
         self.revision = self.revision_round = 0
         self._round_number = 0
 

@@ -64,6 +64,18 @@ def test_a_sink_gets_what_its_filter_wants_and_never_events_about_sinks(make_sin
     assert sorted(subjects) == ["thing/a", "thing/a", "thing/b"]
 
 
+def test_a_failing_sink_does_not_count_as_a_late_first_attempt(make_sink, receiver, relays):
+    make_sink(filter={"types": ["thing.*"]})
+    SinkProgress.objects.update(failures=2)
+    measured = observed("cp_delivery_first_attempt_seconds")
+    move("a")
+    dispatch_all()
+    relays.until_settled()
+
+    assert len(receiver.received) == 1
+    assert observed("cp_delivery_first_attempt_seconds") == measured
+
+
 def test_events_of_one_object_arrive_in_order_and_a_failing_object_blocks_itself_alone(
     make_sink, receiver, relays
 ):

@@ -23,7 +23,7 @@ from overrides.api.effective.fast_path import revision_connection as looking
 from overrides.api.effective.fast_path.handler import plain_heads
 from overrides.models import Domain, Project
 from tests.support.api_client import ACTOR, Api, make_principal, make_project, token_for
-from tests.support.asgi_client import Worker, close_connections
+from tests.support.asgi_client import Worker, stop_effective
 from tests.support.waiting import until
 
 ROUTE = "/api/v1/overrides/effective"
@@ -66,10 +66,7 @@ class Web:
         return answer
 
     def stop(self) -> None:
-        close_connections(self.router.bridge.pool, settings.WEB_THREADS)
-        self.worker.run(self.router.effective.close())
-        self.worker.run(self.router.bridge.close(5))
-        self.worker.stop()
+        stop_effective(self.worker)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import json
 import threading
 
 import pytest
-from django.conf import settings
 
 from controlplane.access.models import RoleBinding, Token
 from controlplane.asgi import Router
@@ -15,7 +14,7 @@ from overrides.api.effective.fast_path import handler
 from overrides.api.effective.watching import computing
 from overrides.models import Project
 from tests.support.api_client import Api, make_project, token_for
-from tests.support.asgi_client import Worker, close_connections
+from tests.support.asgi_client import Worker, stop_effective
 from tests.support.waiting import until
 
 ROUTE = "/api/v1/overrides/effective"
@@ -49,10 +48,7 @@ class Web:
 
     def stop(self) -> None:
         self.worker.run(self.call(self.router.stop))
-        close_connections(self.router.bridge.pool, settings.WEB_THREADS)
-        self.worker.run(self.router.effective.close())
-        self.worker.run(self.router.bridge.close(5))
-        self.worker.stop()
+        stop_effective(self.worker)
 
     @staticmethod
     async def call(function):

@@ -1,4 +1,4 @@
-"""Who is told what, and what is computed for it."""
+"""Which watcher gets which news, and what is computed for it."""
 
 from __future__ import annotations
 
