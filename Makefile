@@ -54,13 +54,9 @@ ifeq ($(or $(LANE),generated_requests),generated_requests)
 	GENERATED_EXAMPLES=20 $(BIN)/python -m pytest tests/contract/test_schemathesis.py $(ARGS)
 endif
 
-# One after another: together they would starve on two cores. ROUNDS=2 shortens the first.
-ha: .venv/.dev .tools/failover/.installed ## Run the lanes of high availability: failovers of Postgres, Valkey and NATS, upgrades, and the pooler
-	@$(MAKE) nightly LANE=postgres_failover
-	@$(MAKE) nightly LANE=sentinel
-	@$(MAKE) nightly LANE=nats_cluster
-	@$(MAKE) nightly LANE=upgrade
-	THROUGH_PGBOUNCER=1 $(BIN)/python -m pytest -q tests/api $(ARGS)
+# ROUNDS=2 shortens the first lane. LANES="sentinel upgrade" runs some of them.
+ha: .venv/.dev .tools/failover/.installed ## Run the lanes of high availability, one after another, and print a table
+	@exec $(BIN)/python -m tests.support.ha_lanes $(LANES)
 
 # Patroni has an environment of its own: we run it, and import nothing of it.
 .tools/failover/.installed: $(UV) requirements/failover.txt

@@ -18,7 +18,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn
 
 from controlplane.database.hosts import Host, hosts_of, in_order
-from controlplane.database.timelines import Server, is_old
+from controlplane.database.timelines import Server, highest_of, is_old
 
 log = structlog.get_logger(__name__)
 # Seconds for which `/readyz` reports a refused former primary.
@@ -66,6 +66,15 @@ class Primary:
         highest = self._highest[server.system]
         log.warning("database.old_timeline", host=_text(host), timeline=server.timeline, highest=highest)
         return False
+
+    def seen(self) -> Mapping[str, int]:
+        """Return the highest timeline of each system that this process knows."""
+        return self._highest
+
+    def learn(self, seen: Mapping[str, int]) -> None:
+        """Note the timelines that other processes have seen."""
+        with self._lock:
+            self._highest = highest_of(self._highest, seen)
 
     def avoid(self, host: Host) -> None:
         """Try this host last: it has confirmed a change not in time, or answered nothing."""

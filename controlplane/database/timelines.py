@@ -18,6 +18,11 @@ class Server:
     timeline: int | None
 
 
+def highest_of(known: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    """Return the highest timeline of each system that either side has seen."""
+    return {system: max(known.get(system, 0), others.get(system, 0)) for system in {*known, *others}}
+
+
 def is_old(server: Server, highest: Mapping[str, int]) -> bool:
     """Return whether a server writes a timeline that another copy has left behind.
 

@@ -1,5 +1,7 @@
 """Presence: this process tells the database every ten seconds that it runs, and learns whether it may.
 
+It also exchanges timelines of Postgres with other processes.
+
 One daemon thread does so. Without Postgres it goes on trying, and it delays nobody who stops the process.
 """
 
@@ -24,6 +26,7 @@ from controlplane.members.statements import (
     forget_dead,
     note_alive,
 )
+from controlplane.members.timelines import exchange
 from controlplane.members.versions import is_too_old
 
 _log = logging.getLogger(__name__)
@@ -56,6 +59,8 @@ class Presence:
 
     def start(self) -> None:
         """Start the thread: after a fork, not before it."""
+        # Before the process asks a server anything.
+        exchange()
         self._thread.start()
 
     def stop(self) -> None:
@@ -82,6 +87,7 @@ class Presence:
     def _run(self) -> None:
         while not self._stop.is_set():
             self.beat()
+            exchange()
             # Not all processes of a machine that starts at once write at once.
             self._stop.wait(self._every * random.uniform(0.9, 1.1))  # noqa: S311  (no secret)
         if self.is_reachable:

@@ -27,6 +27,13 @@ def _parser() -> argparse.ArgumentParser:
         default=20,
         help="time for running requests after SIGTERM; then workers are killed (default: %(default)s)",
     )
+    parser.add_argument(
+        "--leave-seconds",
+        type=_not_negative,
+        default=0,
+        help="time after SIGTERM in which all requests are answered, and /readyz with 503, so that load"
+        " balancers send no new ones (default: %(default)s)",
+    )
     parser.add_argument("--tls-certificate", metavar="FILE", help="PEM; also needs --tls-key")
     parser.add_argument("--tls-key", metavar="FILE", help="PEM")
     return parser
@@ -36,6 +43,13 @@ def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, not {number}")
+    return number
+
+
+def _not_negative(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"must be at least 0, not {number}")
     return number
 
 
@@ -70,7 +84,15 @@ def main() -> int:
     watcher = Watcher(WEB_HANG_SECONDS) if WEB_HANG_SECONDS else None
     application = _load(parser, options.application)
     serving = Serving(application, listener, options.stop_seconds, options.tls_certificate, options.tls_key)
-    return Supervisor(serving.run, listener, options.workers, watcher, options.stop_seconds).run()
+    supervisor = Supervisor(
+        serving.run,
+        listener,
+        options.workers,
+        watcher,
+        options.stop_seconds,
+        leave_seconds=options.leave_seconds,
+    )
+    return supervisor.run()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from controlplane.serving.watcher import Watcher, log
+from controlplane.web import leaving
 
 _LOOK_SECONDS = 0.5
 # A worker that ends sooner than this after its start is replaced only after this time.
@@ -30,6 +31,7 @@ class Supervisor:
 
     listener: which the workers share; closed when the parent stops.
     watcher: stops hung workers; None: nobody does. stop_seconds: for workers to stop by themselves.
+    leave_seconds: before that, in which everything is answered, and `/readyz` with 503.
     """
 
     def __init__(
@@ -39,12 +41,15 @@ class Supervisor:
         workers: int,
         watcher: Watcher | None,
         stop_seconds: float,
+        *,
+        leave_seconds: float = 0,
     ) -> None:
         self._work = work
         self._listener = listener
         self._count = workers
         self._watcher = watcher
         self._stop_seconds = stop_seconds
+        self._leave_seconds = leave_seconds
         self._started_at: dict[int, float] = {}
         self._not_before = 0.0
         self._stopping = False
@@ -66,10 +71,22 @@ class Supervisor:
             self._fill_up()
             self._wait(_LOOK_SECONDS)
             self._reap()
+        self._leave()
         return self._stop_workers()
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
+        """Stop; a second signal ends the time to leave."""
+        if self._stopping:
+            self._leave_seconds = 0
         self._stopping = True
+
+    def _leave(self) -> None:
+        """Go on answering until load balancers send nothing more."""
+        leaving.announce()
+        began = time.monotonic()
+        while self._started_at and (left := began + self._leave_seconds - time.monotonic()) > 0:
+            self._wait(min(left, _LOOK_SECONDS))
+            self._reap()
 
     def _fill_up(self) -> None:
         while len(self._started_at) < self._count and time.monotonic() >= self._not_before:

@@ -25,6 +25,7 @@ from controlplane.members.presence import is_this_too_old
 from controlplane.messaging.nats import server_answers
 from controlplane.messaging.streams import have_no_differences
 from controlplane.upgrades.executor import only_contracts_wait
+from controlplane.web import leaving
 
 LIVEZ = "/livez"
 PATHS = frozenset({LIVEZ, "/readyz", "/startupz"})
@@ -184,6 +185,11 @@ def _version() -> bool:
     return not is_this_too_old()
 
 
+def _stays() -> bool:
+    """Return whether this server goes on; before it stops, it answers for a while without being ready."""
+    return not leaving.is_announced()
+
+
 def _valkey() -> bool:
     cache.set("readyz", 1, timeout=10)
     return bool(cache.get("readyz") == 1)
@@ -206,4 +212,5 @@ CHECKS = (
     Check("streams", False, have_no_differences, "postgres"),
     Check("partitions", False, _next_month_has_partitions, "postgres"),
     Check("version", True, _version, "memory", failure="too_old"),
+    Check("process", True, _stays, "memory", failure="stopping"),
 )

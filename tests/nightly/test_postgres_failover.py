@@ -7,7 +7,6 @@ with more agents than 400. See docs/operations.md.
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,10 +28,8 @@ LONGEST_GAP, LONGEST_SWITCH_OVER, FROZEN_SECONDS = 30, 5, 60
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    folder = short_folder()
-    yield folder
-    if "KEEP" not in os.environ:
-        shutil.rmtree(folder, ignore_errors=True)
+    with short_folder() as folder:
+        yield folder
 
 
 @pytest.fixture

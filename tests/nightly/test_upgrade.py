@@ -46,8 +46,9 @@ sys.stdout.write(b"".join(answer).decode() if answer.streaming else answer.conte
 
 
 @pytest.fixture
-def folder() -> Path:
-    return short_folder()
+def folder() -> Iterator[Path]:
+    with short_folder() as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -116,13 +117,13 @@ def judge(site: RollingSite) -> None:
     answers = site.answers()
     failed = {answer: number for answer, number in answers.items() if answer[0] == 0 or answer[0] >= 500}
     gap, unavailable = site.longest_gap(), site.unavailable()
-    told = verdicts.values()
+    counted = verdicts.values()
     print(
         f"\nanswers {sum(answers.values())}, failed {sum(failed.values())}"
-        f", acknowledged {sum(verdict.acknowledged for verdict in told)}"
-        f", unknown {sum(verdict.unknown for verdict in told)}"
-        f", lost {sum(len(verdict.lost) for verdict in told)}"
-        f", twice {sum(len(verdict.twice) for verdict in told)}"
+        f", acknowledged {sum(verdict.acknowledged for verdict in counted)}"
+        f", unknown {sum(verdict.unknown for verdict in counted)}"
+        f", lost {sum(len(verdict.lost) for verdict in counted)}"
+        f", twice {sum(len(verdict.twice) for verdict in counted)}"
         f", longest gap {gap:.1f} s, wrongly unavailable {len(unavailable)}",
         flush=True,
     )

@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -230,11 +232,16 @@ def create_database(cluster: PatroniCluster) -> None:
         administrator.execute("CREATE DATABASE controlplane")
 
 
-def short_folder() -> Path:
-    """Return a new folder that other users may enter."""
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """Have a folder that other users may enter. KEEP=1 in the environment keeps it."""
     folder = Path(tempfile.mkdtemp(prefix="cp-patroni-"))
     folder.chmod(0o755)
-    return folder
+    try:
+        yield folder
+    finally:
+        if "KEEP" not in os.environ:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 _INITDB: list[Any] = [

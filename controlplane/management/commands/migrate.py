@@ -42,6 +42,11 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         phase = Phase(options["phase"]) if options["phase"] else None
+        if options["wait"] and phase is not Phase.CONTRACT:
+            raise CommandError(
+                "--wait is for --phase contract: nothing else waits for older processes."
+                " Add --phase contract, or leave --wait out."
+            )
         connection = connections[options["database"]]
         # Of what is no migration, such as rights on tables.
         with session_limits(connection, lock_timeout=int(LOCK_SECONDS * 1000)):

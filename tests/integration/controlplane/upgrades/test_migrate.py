@@ -191,3 +191,9 @@ def test_an_attempt_is_repeated_twenty_times_at_most_without_progress():
     )
     with pytest.raises(OperationalError):
         retries.with_retries(attempts_that_fail(1, OperationalError("gone")), lambda: 0, said.append)
+
+
+@pytest.mark.parametrize("phase", [(), ("--phase", "expand")])
+def test_waiting_for_older_processes_needs_the_phase_that_does(phase):
+    with pytest.raises(CommandError, match="--wait is for --phase contract"):
+        call_command("migrate", *phase, "--wait", "30")
