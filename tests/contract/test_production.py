@@ -594,6 +594,7 @@ def test_the_web_server_starts_refuses_plain_http_and_stops_when_asked(by_hand, 
             "timeline": "ok",
             "streams": "ok",
             "partitions": "ok",
+            "process": "ok",
         },
     }
     status, body = ask(f"{by_hand.url}/api/v1/me")
