@@ -103,6 +103,21 @@ DATA_PLANE = Kind(
     ("data-plane", "planes", "plane"),
     object_type="data_plane",
 )
+CLUSTER = Kind(
+    "agent-config-clusters",
+    "agent-config-clusters",
+    (
+        field("NAME"),
+        field("STATE"),
+        field("DOCUMENTS"),
+        words("NAMESPACES", "namespaces"),
+        timestamp("CHECKED AT", "checked_at"),
+        field("PRINCIPAL", wide=True),
+        field("COLLECTOR", wide=True),
+    ),
+    ("agent-config-cluster", "config-clusters"),
+    object_type="agent_config_cluster",
+)
 BUNDLE = Kind(
     "bundles",
     "agent-config-bundles",
@@ -188,6 +203,7 @@ KINDS = (
     TASK_TYPE,
     AGENT_CONFIG,
     DATA_PLANE,
+    CLUSTER,
     BUNDLE,
     PART,
     CLAIM,

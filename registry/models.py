@@ -13,7 +13,7 @@ from registry.agent_configs.models import (
 )
 from registry.agent_configs.part_models import AgentConfigPace, AgentConfigPart
 from registry.agent_configs.reachability.models import AgentEndpoint
-from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
+from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder, RegisteredCluster
 from registry.agent_configs.team_models import PublishingTeam
 from registry.agents.models import Agent, AgentReport, AgentTally, Lease, SweepRecord
 from registry.dispatch.models import AgentMessaging, AssignmentRow, ResourceRow, TimelineRow
@@ -77,6 +77,7 @@ __all__ = [
     "Provider",
     "ProviderChange",
     "PublishingTeam",
+    "RegisteredCluster",
     "ReleasedPlugin",
     "RepeatableJoin",
     "ResourceRow",

@@ -33,7 +33,7 @@ from registry.agent_configs.publishing.hidden_teams import (
 from registry.agent_configs.publishing.publish import API, get_visible_document
 from registry.agent_configs.publishing.quarantine import quarantine, readmit
 from registry.agent_configs.publishing.teams import get_ruled_document, may_publish
-from registry.agent_configs.sources.state import SOURCES
+from registry.agent_configs.sources.state import source_names
 from registry.api.agent_configs.document_schemas import show_status
 from registry.api.agent_configs.part_schemas import show_part
 
@@ -53,7 +53,7 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "tab": "agent-configs",
         "filters": filters,
         "filtered": any(filters.values()),
-        "sources": select_options((API, *SOURCES), filters["source"]),
+        "sources": select_options((API, *source_names(caller)), filters["source"]),
         "results": results,
         "documents": [(row, _status_words(row)) for row in results.items],
         "parts": _held_parts(hidden, named, filters["team"]),

@@ -8,26 +8,27 @@ from django.urls import reverse
 from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import curl
 from console.pages import actor_of, page
-from controlplane.errors import UnknownAgentConfig
+from controlplane.errors import InvalidRequest, UnknownAgentConfig
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
+from registry.agent_configs.publishing.publish import FOLDER, KUBERNETES
 from registry.agent_configs.sources.follow import OFF, Source, confirm_removal
-from registry.agent_configs.sources.state import SOURCES, SourceStatus, source_status
+from registry.agent_configs.sources.state import SourceStatus, get_source, list_sources, source_status
 
 _MAX_DOCUMENTS = 20
 
 
 def active_sources(caller: Caller) -> list[SourceStatus]:
-    """Return the status of each configured source."""
-    states = (source_status(state, caller) for state in SOURCES.values())
-    return [state for state in states if state.state != OFF]
+    """Return the status of each configured source. A registered cluster is one before its first report."""
+    own = {FOLDER, KUBERNETES}
+    return [each for each in list_sources(caller) if each.state != OFF or each.source not in own]
 
 
 @page
 def removal(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     """Confirm the removal of documents after a source lost more than half of them."""
     caller.require(Action.AGENT_CONFIG_RULE)
-    source = _get_source(name)
+    source = _get_source(name, caller)
     pending = source_status(source, caller).pending or {"digest": "", "documents": []}
     change = Change(
         f"Remove the missing documents of the source {name}?",
@@ -49,10 +50,11 @@ def removal(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     )
 
 
-def _get_source(name: str) -> Source:
-    if name not in SOURCES:
-        raise UnknownAgentConfig(f"There is no followed source {name[:80]!r}.")
-    return SOURCES[name]
+def _get_source(name: str, caller: Caller) -> Source:
+    try:
+        return get_source(name, caller)
+    except InvalidRequest as error:
+        raise UnknownAgentConfig(f"There is no followed source {name[:80]!r}.") from error
 
 
 def _facts(missing: list[str]) -> tuple[str, ...]:

@@ -55,6 +55,10 @@ MISSING_OBJECTS: dict[str, Explanation] = {
         " there.",
     ),
     "unknown_data_plane": Explanation("The data plane does not exist.", LIST_THEM),
+    "unknown_agent_config_cluster": Explanation(
+        "The cluster is not registered, or the caller is not its principal.",
+        "List the clusters with GET /api/v1/agent-config-clusters.",
+    ),
     "unknown_bundle": Explanation(
         "The bundle does not exist or is no longer kept.", "List the bundles of the data plane."
     ),

@@ -68,6 +68,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownGrant: HTTPStatus.NOT_FOUND,
     errors.UnknownTeam: HTTPStatus.NOT_FOUND,
     errors.UnknownDataPlane: HTTPStatus.NOT_FOUND,
+    errors.UnknownAgentConfigCluster: HTTPStatus.NOT_FOUND,
     errors.UnknownBundle: HTTPStatus.NOT_FOUND,
     errors.InvalidAgentConfig: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.UnknownPrincipal: HTTPStatus.NOT_FOUND,

@@ -100,6 +100,11 @@ class UnknownDataPlane(NotFound):
     title = "Data plane not found"
 
 
+class UnknownAgentConfigCluster(NotFound):
+    code = "unknown_agent_config_cluster"
+    title = "Cluster not found"
+
+
 class UnknownBundle(NotFound):
     code = "unknown_bundle"
     title = "Bundle not found"

@@ -13,7 +13,7 @@ class Role(StrEnum):
     OPERATOR = "operator"
     AUDITOR = "auditor"
     AGENT = "agent"
-    # For the principal of a Kubernetes admission webhook.
+    # For the principal of a Kubernetes cluster: its admission webhook, and its collector.
     ADMISSION = "admission"
     # For the pods of jobs, which read the input of their run.
     EXECUTOR = "executor"
@@ -47,6 +47,8 @@ class Action(StrEnum):
     AGENT_CONFIG_RULE = "agent_config.rule"
     # Check as a Kubernetes admission webhook whether a document would be accepted.
     AGENT_CONFIG_ADMIT = "agent_config.admit"
+    # Report the agent configurations of a registered cluster, as that cluster.
+    AGENT_CONFIG_REPORT = "agent_config.report"
     # Read and acknowledge a data plane's configuration, as that data plane.
     DATA_PLANE_FOLLOW = "data_plane.follow"
     RESOURCE_READ = "resource.read"
@@ -160,7 +162,7 @@ ALLOWED: dict[Role, frozenset[Action]] = {
     ),
     Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.EVENT_READ, Action.ACCESS_READ}),
     Role.AGENT: _AGENT,
-    Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT}),
+    Role.ADMISSION: frozenset({Action.AGENT_CONFIG_ADMIT, Action.AGENT_CONFIG_REPORT}),
     # Bind it to a project.
     Role.EXECUTOR: frozenset({Action.JOB_RUN, Action.RUN_INPUT_READ}),
     Role.NOTIFIER: frozenset({Action.ALERT_REPORT}),
@@ -185,6 +187,7 @@ INSTALLATION_WIDE = frozenset(
         Action.AGENT_WRITE,
         Action.AGENT_CONFIG_RULE,
         Action.AGENT_CONFIG_ADMIT,
+        Action.AGENT_CONFIG_REPORT,
         Action.DATA_PLANE_FOLLOW,
         Action.PLUGIN_READ,
         Action.PLUGIN_WRITE,

@@ -28,19 +28,29 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The SQL of one migration. made: tables that it creates. is_atomic: it is one transaction."""
+    """The SQL of one migration. made: tables that it creates. is_atomic: it is one transaction.
+
+    widens: columns `table.column` of text that only get a higher limit.
+    """
 
     clauses: Sequence[Clause]
     made: frozenset[str]
     phase: Phase = Phase.EXPAND
     is_atomic: bool = True
+    widens: frozenset[str] = frozenset()
 
 
-def check(sql: Iterable[str], *, phase: Phase = Phase.EXPAND, is_atomic: bool = True) -> list[Finding]:
+def check(
+    sql: Iterable[str],
+    *,
+    phase: Phase = Phase.EXPAND,
+    is_atomic: bool = True,
+    widens: Iterable[str] = (),
+) -> list[Finding]:
     """Return what the rules forbid in the SQL of a migration, in the order of its statements."""
     found = [clause for statement in statements_of(sql) for clause in clauses(statement)]
     made = frozenset(clause.table for clause in found if _CREATES_TABLE.match(clause.text))
-    script = Script(found, made, phase, is_atomic)
+    script = Script(found, made, phase, is_atomic, frozenset(widens))
     return [finding for clause in found if clause.table not in made for finding in _judge(clause, script)]
 
 
@@ -76,6 +86,7 @@ _STABLE = frozenset({*_STABLE_FUNCTIONS, *_STABLE_VALUES, *_TYPES})
 _DEFAULT = _pattern(r"\bDEFAULT (?P<value>.*)")
 _CALL = re.compile(r"(\w+) ?\(")
 _DROPPED = _pattern(r"^DROP (?P<kind>\w+) (IF EXISTS )?(public\.)?(?P<name>\w+)")
+_WIDENS = _pattern(r"ALTER (COLUMN )?(?P<column>\w+) TYPE varchar ?\(\d+\)$")
 _DROPS_DEFAULT = _pattern(r"ALTER (COLUMN )?(?P<column>\w+) DROP DEFAULT")
 
 
@@ -106,6 +117,12 @@ def _was_required_here(clause: Clause, script: Script) -> bool:
     return any(each.table == clause.table and added.search(each.text) for each in script.clauses)
 
 
+def _does_not_widen(clause: Clause, script: Script) -> bool:
+    """Return whether the type becomes another one. A higher limit of text only changes the catalogue."""
+    widened = _WIDENS.search(clause.text)
+    return widened is None or f"{clause.table}.{widened['column']}" not in script.widens
+
+
 def _is_not_atomic(clause: Clause, script: Script) -> bool:
     return not script.is_atomic
 
@@ -123,7 +140,9 @@ RULES = (
     Rule(
         "changes_type",
         _pattern(r"^ALTER TABLE \w+ ALTER (COLUMN )?\w+ (SET DATA )?TYPE\b|^ALTER TYPE\b"),
-        "Add a new column, write both, fill the new one by a backfill, and drop the old one a release later.",
+        "Add a new column, write both, fill the new one by a backfill, and drop the old one a release later."
+        " A higher limit of a text: name `table.column` in the migration’s `widens`.",
+        _does_not_widen,
     ),
     Rule(
         "not_null",

@@ -9,7 +9,7 @@ import typer
 
 from cpctl import completion, files
 from cpctl.agent_kinds import AGENT_CONFIG
-from cpctl.commands import bundles, change_options, claims, get, options, teams_and_grants
+from cpctl.commands import bundles, change_options, claims, config_clusters, get, options, teams_and_grants
 from cpctl.errors import UsageError
 from cpctl.exits import Exit
 from cpctl.output import Format, document, say, signed
@@ -24,6 +24,7 @@ agent_configs.add_typer(bundles.planes, name="planes")
 agent_configs.add_typer(teams_and_grants.teams, name="teams")
 agent_configs.add_typer(teams_and_grants.grants, name="grants")
 agent_configs.add_typer(teams_and_grants.sources, name="sources")
+agent_configs.add_typer(config_clusters.clusters, name="clusters")
 agent_configs.command("conflicts")(claims.list_conflicts)
 agent_configs.command("claims")(claims.list_claims)
 agent_configs.command("hand-over")(claims.hand_over)

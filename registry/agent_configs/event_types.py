@@ -131,3 +131,15 @@ CLUSTER_REFUSED = register(
 CLUSTER_CONFIRMED = register(
     "agent_config_cluster.confirmed", "The removal of many ConfigMaps was confirmed.", digest=TEXT
 )
+CLUSTER_REGISTERED = register(
+    "agent_config_cluster.registered", "A cluster was registered, whose collector reports.", cluster=TEXT
+)
+CLUSTER_CHANGED = register(
+    "agent_config_cluster.changed", "The registration of a cluster changed.", cluster=TEXT
+)
+CLUSTER_REMOVED = register(
+    "agent_config_cluster.removed",
+    "The registration of a cluster was deleted, with the cluster's documents.",
+    cluster=TEXT,
+    documents=INTEGER,
+)

@@ -13,7 +13,12 @@ from controlplane.database.clock import database_now
 from controlplane.observability.label_values import OTHER
 from registry.agent_configs.models import AgentConfig, AgentConfigQuarantine, AgentConfigStatus, DataPlane
 from registry.agent_configs.part_models import AgentConfigPart
-from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
+from registry.agent_configs.source_models import (
+    AgentConfigCluster,
+    AgentConfigFolder,
+    RegisteredCluster,
+    SourceRow,
+)
 
 # Data planes that have their own series, by name; `other` has those of the rest that need a person.
 MOST_DATA_PLANES = 50
@@ -52,7 +57,9 @@ def _sources() -> Iterator[Metric]:
     )
     cluster = AgentConfigCluster.objects.exclude(checked_at=None).first()
     folder = AgentConfigFolder.objects.exclude(checked_at=None).first()
-    for name, row in (("folder", folder), ("kubernetes", cluster)):
+    rows: list[tuple[str, SourceRow | None]] = [("folder", folder), ("kubernetes", cluster)]
+    rows += [(row.name, row) for row in RegisteredCluster.objects.exclude(checked_at=None).order_by("name")]
+    for name, row in rows:
         if row:
             if row.loaded_at:
                 synced.add_metric([name], row.loaded_at.timestamp())

@@ -14,12 +14,12 @@ from controlplane.identity.roles import Action
 from controlplane.ids import uuid7
 from registry.agent_configs.documents.dialects import Dialect
 from registry.agent_configs.documents.published import ClaimKind, DocumentId
+from registry.agent_configs.source_models import CLUSTER_NAME_LENGTH
 
 NAME_LENGTH = 63
 DOCUMENT_LENGTH = 253
 KINDS = [(kind.value, kind.value) for kind in ClaimKind]
 DIALECTS = [(dialect.value, dialect.value) for dialect in Dialect]
-_SOURCES = ("api", "folder", "kubernetes")
 
 
 class DataPlaneQuerySet(OwnedQuerySet["DataPlane"]):
@@ -30,7 +30,8 @@ class AgentConfig(models.Model):
     """A published document. text: the latest; content: of the last generation that was valid."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    source = models.CharField(max_length=16, choices=[(source, source) for source in _SOURCES])
+    # `api`, `folder`, `kubernetes`, or the name of a registered cluster.
+    source = models.CharField(max_length=CLUSTER_NAME_LENGTH)
     team = models.CharField(max_length=NAME_LENGTH)
     name = models.CharField(max_length=DOCUMENT_LENGTH)
     text = models.TextField()
@@ -56,9 +57,6 @@ class AgentConfig(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["source", "team", "name"], name="agent_config_is_unique"),
-            models.CheckConstraint(
-                name="agent_config_source_is_known", condition=models.Q(source__in=_SOURCES)
-            ),
         ]
         indexes = [models.Index(fields=["team", "name", "source"], name="agent_config_by_team")]
 
@@ -212,7 +210,7 @@ class ClaimRecord(models.Model):
     name = models.CharField(max_length=200)
     version = models.IntegerField(default=0)
     pin = models.CharField(max_length=200, blank=True, default="")
-    source = models.CharField(max_length=16)
+    source = models.CharField(max_length=CLUSTER_NAME_LENGTH)
     document = models.CharField(max_length=DOCUMENT_LENGTH)
     first_accepted_at = models.DateTimeField()
     established = models.BooleanField(default=False)

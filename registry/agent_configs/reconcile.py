@@ -14,6 +14,7 @@ from registry.agent_configs.publishing.publish import delete_tombstones
 from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.sources.cluster.synchronise import mark_silent_watcher
 from registry.agent_configs.sources.folder import synchronise
+from registry.agent_configs.sources.registered.silence import mark_silent_clusters
 from registry.environments.models import Environment
 
 _ACTOR = system("agent_configs")
@@ -23,6 +24,7 @@ def reconcile() -> list[str]:
     """Run one pass and return the data planes that got a new bundle. A repeated pass changes nothing."""
     synchronise()
     mark_silent_watcher()
+    mark_silent_clusters()
     with transaction.atomic():
         now = database_now()
         delete_tombstones(now=now)

@@ -33,6 +33,7 @@ get fleet-guards
 get task-types
 get agent-configs -o csv
 get data-planes -o wide
+get agent-config-clusters -o wide
 get bundles
 get parts
 get claims
@@ -238,6 +239,10 @@ agent-configs planes list
 agent-configs planes set eu-1 -f plane.yaml --release 1.16.0 --dialect connector --principal flyte --yes
 agent-configs planes approve eu-1 --yes
 agent-configs planes remove eu-1 --yes
+agent-configs clusters list
+agent-configs clusters show eu
+agent-configs clusters set eu --principal cluster-eu --namespace acme --namespace beta -m Why --yes
+agent-configs clusters remove eu --confirm 5891b5 -m Why --yes
 agent-configs teams list
 agent-configs teams set acme --publisher acme-ci --organisation acme --yes
 agent-configs grants list
@@ -333,6 +338,8 @@ NOT_REACHED = {
     "data_planes_config": "data planes ask it; `agent-configs bundle get` shows the same",
     "data_planes_acknowledge": "data planes say it",
     "agent_configs_admit": "Kubernetes asks it",
+    "agent_config_clusters_admit": "Kubernetes asks it",
+    "agent_config_clusters_report": "collectors do it",
     "pools_lease": "`pools leases` lists them; `pools acquire` waits for one",
     "pools_renew": "`pools acquire -- COMMAND` renews while the command runs",
     "pools_lease_batch": "for programs with many leases",

@@ -26,6 +26,7 @@ CODES = {
     "limit_reached",
     "quota_exceeded",
     "unknown_agent_config",
+    "unknown_agent_config_cluster",
     "unknown_bundle",
     "unknown_data_plane",
     "unknown_grant",

@@ -27,13 +27,14 @@ from overrides.flyte import calls
 from overrides.loading.catalogue_cache import MOST_TYPES
 from overrides.resource_types import BUILT_IN
 from registry.agent_configs.metrics import MOST_DATA_PLANES
+from registry.agent_configs.sources.registered.clusters import MOST_CLUSTERS
 from registry.agents.states import State
 from registry.dispatch.lifecycle.states import ResourceState
 from registry.dispatch.start_times import MOST_SERVICE_TYPES
 from registry.metrics import MOST_ENVIRONMENTS, MOST_RESULTS
 from tests.contract.test_dashboards import LOADED_LATER
 
-MOST_SERIES = 5_000
+MOST_SERIES = 5_300
 MODULES = (
     *LOADED_LATER,
     "controlplane.asgi",
@@ -66,6 +67,10 @@ VALUES: dict[str, int] = {
     "channel": SINK_KINDS,
     "reason": 2,
     "source": 4,
+    # The folder, the watcher's cluster, and each registered one.
+    "agentcfg_source_last_sync_timestamp.source": MOST_CLUSTERS + 2,
+    "agentcfg_source_synced.source": MOST_CLUSTERS + 2,
+    "agentcfg_source_awaits_confirmation.source": MOST_CLUSTERS + 2,
     "verdict": 2,
     "dry_run": 2,
     "outcome": 3,

@@ -6,7 +6,7 @@ denied only for claims that it newly loses, so improvements are never denied.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -44,8 +44,12 @@ API_VERSION, KIND, SOURCE = "admission.k8s.io/v1", "AdmissionReview", "kubernete
 _LONGEST_WARNING, _MOST_WARNINGS = 120, 20
 
 
-def review(body: Any, caller: Caller) -> dict[str, Any]:
-    """Return the response. Raises InvalidRequest unless the body is an AdmissionReview with a uid.
+def review(
+    body: Any, caller: Caller, *, source: str = SOURCE, namespaces: Collection[str] = ("*",)
+) -> dict[str, Any]:
+    """Return the response. source, namespaces: the cluster's name, and what it may report; `*` is all.
+
+    Raises InvalidRequest unless the body is an AdmissionReview with a uid.
 
     Raises PermissionDenied if the caller's role is for another team than the namespace's.
     """
@@ -54,7 +58,8 @@ def review(body: Any, caller: Caller) -> dict[str, Any]:
         message = "The body must be an AdmissionReview of admission.k8s.io/v1 with a request and its uid."
         raise InvalidRequest(message, errors=[FieldError("/request", "required", message)])
     with of_all_organisations():
-        response = _review_request(request, _hidden_from(caller, str(request.get("namespace") or "")))
+        hidden = _hidden_from(caller, str(request.get("namespace") or ""))
+        response = _review_request(request, hidden, source, namespaces)
     dry_run = request.get("dryRun") is True
     if not dry_run:
         ADMISSIONS.labels("allowed" if response["allowed"] else "denied", "false").inc()
@@ -69,14 +74,18 @@ def _hidden_from(caller: Caller, namespace: str) -> HiddenTeams:
     return hidden_teams(caller)
 
 
-def _review_request(request: Mapping[str, Any], hidden: HiddenTeams) -> dict[str, Any]:
+def _review_request(
+    request: Mapping[str, Any], hidden: HiddenTeams, source: str, namespaces: Collection[str]
+) -> dict[str, Any]:
     old, new = request.get("oldObject"), request.get("object")
     name = _read_request_name(request, new if isinstance(new, Mapping) else old)
     if not name.startswith(PREFIX):
         return {"allowed": True}
-    document = DocumentId(SOURCE, str(request.get("namespace") or ""), name)
+    document = DocumentId(source, str(request.get("namespace") or ""), name)
     if request.get("operation") == "DELETE":
         return {"allowed": True, "warnings": _shorten_warnings(_deletion_warnings(old))}
+    if not {"*", document.namespace} & {*namespaces}:
+        return _deny_namespace(document)
     is_real = request.get("dryRun") is not True
     reading = read_parsed(_with_generated_name(new, name), source="admission", counted=is_real)
     if reading.errors:
@@ -164,20 +173,25 @@ def _describe_diagnostic(diagnostic: Diagnostic) -> str:
     return f"{diagnostic.message}{where}"
 
 
+def _deny_namespace(document: DocumentId) -> dict[str, Any]:
+    message = (
+        f"The cluster {document.source} may not report the namespace {document.namespace}. An administrator"
+        " of the control plane can add it to the cluster's namespaces."
+    )
+    cause = {"field": "metadata.namespace", "reason": "NamespaceNotAllowed", "message": message}
+    return _deny([cause], message)
+
+
 def _build_denial(findings: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str, Any]:
     causes = [{"field": field, "reason": reason, "message": message} for field, reason, message in findings]
     more = f" ({len(causes) - 1} more errors.)" if len(causes) > 1 else ""
-    status = {
-        "code": 422,
-        "reason": "Invalid",
-        "message": f"{causes[0]['message']}{more}",
-        "details": {"causes": causes},
-    }
-    return {
-        "allowed": False,
-        "status": status,
-        "warnings": _shorten_warnings([warning.message for warning in reading.warnings]),
-    }
+    warnings = [warning.message for warning in reading.warnings]
+    return _deny(causes, f"{causes[0]['message']}{more}", warnings)
+
+
+def _deny(causes: list[dict[str, str]], message: str, warnings: Sequence[str] = ()) -> dict[str, Any]:
+    status = {"code": 422, "reason": "Invalid", "message": message, "details": {"causes": causes}}
+    return {"allowed": False, "status": status, "warnings": _shorten_warnings(warnings)}
 
 
 def _shorten_warnings(messages: Sequence[str]) -> list[str]:

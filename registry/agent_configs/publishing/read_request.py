@@ -8,6 +8,8 @@ from registry.agent_configs.documents.reading import Reading, read_document, rea
 from registry.agent_configs.metrics import VALIDATION_SECONDS, VALIDATIONS
 from registry.agent_configs.storage import policies
 
+_SOURCES = frozenset({"api", "folder", "admission"})
+
 
 def read_text(text: str, *, source: str) -> Reading:
     with VALIDATION_SECONDS.time():
@@ -25,5 +27,7 @@ def read_parsed(value: Any, *, source: str, counted: bool = True) -> Reading:
 
 
 def _count_validation(reading: Reading, source: str) -> Reading:
-    VALIDATIONS.labels(source, "invalid" if reading.errors else "valid").inc()
+    # Those of all clusters together.
+    label = source if source in _SOURCES else "kubernetes"
+    VALIDATIONS.labels(label, "invalid" if reading.errors else "valid").inc()
     return reading

@@ -32,13 +32,13 @@ from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.source_models import SourceRow
 
 OFF, CURRENT, FAILING, AWAITING = STATES = ("off", "current", "failing", "awaiting_confirmation")
-_MAX_REPORTED = 200
+MAX_REPORTED = 200
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A followed source: its table, actor and event types."""
+    """A followed source: its table, actor and event types. key: of its row."""
 
     name: str
     rows: type[SourceRow]
@@ -47,6 +47,10 @@ class Source:
     loaded: EventType
     refused: EventType
     confirmed: EventType
+    key: int | str = 1
+
+    def row(self) -> SourceRow:
+        return self.rows._default_manager.get(pk=self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +115,9 @@ def follow(source: Source, listing: SourceListing) -> str:
             delete_document(document, actor=source.actor, in_batch=True)
     # Once for all changes: one by one, no gate would detect a large removal.
     recompute_all(source.actor)
-    names = [str(document_id) for document_id in sorted(waits)[:_MAX_REPORTED]]
+    names = [str(document_id) for document_id in sorted(waits)[:MAX_REPORTED]]
     pending = {"digest": documents_digest(waits), "documents": names} if waits else None
-    return _store_result(source, row, listing, problems[:_MAX_REPORTED], pending)
+    return _store_result(source, row, listing, problems[:MAX_REPORTED], pending)
 
 
 def record_failure(source: Source, reason: str) -> str:
@@ -150,7 +154,7 @@ def confirm_removal(source: Source, digest: str, *, actor: Actor) -> None:
 
 
 def _lock_row(source: Source) -> SourceRow:
-    return source.rows._default_manager.select_for_update().get(id=1)
+    return source.rows._default_manager.select_for_update().get(pk=source.key)
 
 
 def _publish(source: Source, spec: DocumentSpec) -> list[str]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from controlplane.installation.facts import Source
-from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder, SourceRow
+from registry.agent_configs.source_models import (
+    AgentConfigCluster,
+    AgentConfigFolder,
+    RegisteredCluster,
+    SourceRow,
+)
 from registry.agent_configs.sources.follow import CURRENT, source_state
 
 
 def followed_sources() -> Iterator[Source]:
-    """Yield the folder and the cluster, as soon as they were read."""
+    """Yield the folder and the clusters, as soon as they were read."""
     rows = (
         ("agent configurations: folder", AgentConfigFolder.objects.exclude(checked_at=None).first()),
         ("agent configurations: Kubernetes", AgentConfigCluster.objects.exclude(checked_at=None).first()),
@@ -18,6 +23,8 @@ def followed_sources() -> Iterator[Source]:
     for name, row in rows:
         if row is not None:
             yield _source(name, row)
+    for cluster in RegisteredCluster.objects.exclude(checked_at=None).order_by("name"):
+        yield _source(f"agent configurations: cluster {cluster.name}", cluster)
 
 
 def _source(name: str, row: SourceRow) -> Source:

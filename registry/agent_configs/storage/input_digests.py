@@ -85,5 +85,6 @@ SELECT
   (SELECT md5(string_agg(slug || ':' || organisation, ',' ORDER BY slug))
    FROM registry_teampublishing JOIN access_team ON id = team_id),
   (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigfolder),
-  (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigcluster)
+  (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigcluster),
+  (SELECT md5(string_agg(name, ',' ORDER BY name)) FROM registry_registeredcluster WHERE NOT is_synced)
 """

@@ -20,7 +20,7 @@ from registry.agent_configs.models import (
 )
 from registry.agent_configs.owners import organisations
 from registry.agent_configs.reachability.outcomes import load_outcomes, probe_of
-from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
+from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder, RegisteredCluster
 from registry.agent_configs.storage import policies
 
 
@@ -58,7 +58,8 @@ def load_documents(*, now: datetime) -> list[LoadedDocument]:
 
 def _find_stale_sources() -> set[str]:
     rows = (("folder", AgentConfigFolder), ("kubernetes", AgentConfigCluster))
-    return {name for name, row in rows if row.objects.filter(is_synced=False).exists()}
+    stale = {name for name, row in rows if row.objects.filter(is_synced=False).exists()}
+    return stale | set(RegisteredCluster.objects.filter(is_synced=False).values_list("name", flat=True))
 
 
 def load_older_generations(documents: Iterable[LoadedDocument]) -> list[PublishedDocument]:

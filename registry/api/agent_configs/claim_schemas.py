@@ -10,7 +10,8 @@ from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
 from registry.agent_configs.models import KINDS, AgentConfigGrant, ClaimRecord
 from registry.agent_configs.team_models import PublishingTeam
-from registry.api.agent_configs.document_schemas import SOURCES, ClaimConflict
+from registry.api.agent_configs.document_schemas import ClaimConflict
+from registry.api.agent_configs.source_fields import SourceName
 
 
 class TeamRead(serializers.Serializer[Any]):
@@ -133,7 +134,7 @@ class TransferWrite(StrictSerializer):
 
 class AgentConfigConflict(serializers.Serializer[Any]):
     data_plane = serializers.CharField()
-    source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # DRF takes it out
+    source = SourceName()  # type: ignore[assignment]  # DRF takes it out
     team = serializers.CharField()
     document = serializers.CharField()
     conflicts = ClaimConflict(many=True)

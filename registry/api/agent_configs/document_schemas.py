@@ -18,9 +18,8 @@ from registry.agent_configs.publishing.hidden_teams import (
     hidden_teams,
     planes_with_visible_names,
 )
-from registry.agent_configs.publishing.publish import API, FOLDER, KUBERNETES
+from registry.api.agent_configs.source_fields import SourceName
 
-SOURCES = [(source, source) for source in (API, FOLDER, KUBERNETES)]
 _MOST_PREVIEWED = 100
 
 
@@ -98,7 +97,7 @@ class AgentConfigFacts(StrictSerializer):
 
 
 class AgentConfigSummary(serializers.Serializer[Any]):
-    source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # DRF takes it out
+    source = SourceName()  # type: ignore[assignment]  # DRF takes it out
     team = serializers.CharField()
     name = serializers.CharField()
     generation = serializers.IntegerField(help_text="Number of changes, from which the ETag is made.")
@@ -144,18 +143,18 @@ class AgentConfigWrite(StrictSerializer):
 
 class AgentConfigListQuery(PageQuery):
     team = serializers.CharField(required=False, help_text="Only documents of this team.")
-    source = serializers.ChoiceField(choices=SOURCES, required=False)  # type: ignore[assignment]  # as above
+    source = SourceName(required=False)  # type: ignore[assignment]  # as above
     valid = serializers.BooleanField(required=False, help_text="Only valid, or only invalid, documents.")
 
 
 class SourceQuery(Query):
-    source = serializers.ChoiceField(choices=SOURCES, required=False, default="api")  # type: ignore[assignment]  # as above
+    source = SourceName(required=False, default="api")  # type: ignore[assignment]  # as above
 
 
 class DocumentName(StrictSerializer):
     team = Text(max_length=63)
     name = Text(max_length=253)
-    source = serializers.ChoiceField(choices=SOURCES, required=False, default="api")  # type: ignore[assignment]  # as above
+    source = SourceName(required=False, default="api")  # type: ignore[assignment]  # as above
 
 
 class QuarantineWrite(DocumentName):
@@ -179,7 +178,7 @@ class PreviewWrite(StrictSerializer):
 
 
 class PreviewedDocument(serializers.Serializer[Any]):
-    source = serializers.ChoiceField(choices=SOURCES)  # type: ignore[assignment]  # as above
+    source = SourceName()  # type: ignore[assignment]  # as above
     team = serializers.CharField()
     name = serializers.CharField()
     verdict = serializers.CharField(help_text="`valid`, `invalid` (which changes nothing) or `deleted`.")

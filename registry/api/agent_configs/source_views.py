@@ -1,4 +1,4 @@
-"""HTTP endpoints for the followed sources: the folder and the cluster."""
+"""HTTP endpoints for the followed sources: the folder, and clusters."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller
 from controlplane.api.fields import Query, StrictSerializer, Text, parse_body
 from controlplane.identity.roles import Action
 from registry.agent_configs.sources.follow import STATES, confirm_removal
-from registry.agent_configs.sources.state import SOURCES, source_status
+from registry.agent_configs.sources.state import get_source, list_sources, source_status
 from registry.api.agent_configs import examples
+from registry.api.agent_configs.source_fields import SourceName
 
-SOURCE_NAMES = [(name, name) for name in SOURCES]
 STATE_NAMES = [(state, state) for state in STATES]
 _TAGS = ["agent configurations"]
 
@@ -33,11 +33,13 @@ class PendingDocumentRemoval(serializers.Serializer[Any]):
 
 
 class FollowedSource(serializers.Serializer[Any]):
-    source = serializers.ChoiceField(choices=SOURCE_NAMES)  # type: ignore[assignment]  # DRF takes it out
+    source = SourceName(  # type: ignore[assignment]  # DRF takes it out of the class
+        help_text="`folder`, `kubernetes`, or the name of a registered cluster."
+    )
     state = serializers.ChoiceField(
         choices=STATE_NAMES,
-        help_text="`off`: not configured. `failing`: all or a part of it cannot be read; its documents stay. "
-        "`awaiting_confirmation`: many documents are missing.",
+        help_text="`off`: not configured, or no collector has reported yet. `failing`: all or a part of it"
+        " cannot be read; its documents stay. `awaiting_confirmation`: many documents are missing.",
     )
     checked_at = serializers.DateTimeField(allow_null=True)
     loaded_at = serializers.DateTimeField(
@@ -58,7 +60,7 @@ class FollowedSourcePage(serializers.Serializer[Any]):
 
 
 class RemovalConfirmation(StrictSerializer):
-    source = serializers.ChoiceField(choices=SOURCE_NAMES)  # type: ignore[assignment]  # as above
+    source = SourceName()  # type: ignore[assignment]  # as above
     digest = Text(max_length=64, help_text="`pending.digest` of the removal to confirm.")
 
 
@@ -69,8 +71,8 @@ class SourceCollection(Endpoint):
         operation_id="agent_config_sources_list",
         summary="List sources of agent configurations",
         description=(
-            "Shows for the folder and the Kubernetes cluster their state, the time of the last read, and "
-            "their problems."
+            "Shows for the folder, the Kubernetes cluster of the watcher and each registered cluster the"
+            " state, the time of the last read, and the problems."
         ),
         tags=_TAGS,
         responses=FollowedSourcePage,
@@ -78,7 +80,7 @@ class SourceCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         Query.parse(request)
-        items = [asdict(source_status(source, caller_of(request))) for source in SOURCES.values()]
+        items = [asdict(status) for status in list_sources(caller_of(request))]
         return Response({"items": items, "next_cursor": None})
 
 
@@ -102,6 +104,6 @@ class ConfirmRemoval(Endpoint):
         # It concerns all teams.
         caller_of(request).require(Action.AGENT_CONFIG_RULE)
         body = parse_body(RemovalConfirmation, request)
-        source = SOURCES[body["source"]]
+        source = get_source(body["source"], caller_of(request))
         confirm_removal(source, body["digest"], actor=actor_of(request, query["change_message"]))
         return Response(asdict(source_status(source, caller_of(request))))

@@ -94,6 +94,16 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "agent_config_claims_transfer": (
         named("agent-config-claims:transfer", TEAM_B, {**_CLAIM, "from_team": "{team}", "to_team": TEAM_A}),
     ),
+    "agent_config_clusters_list": (lists("agent-config-clusters", TEAM_B),),
+    "agent_config_clusters_get": (named("agent-config-clusters/{cluster}", TEAM_B, shows=True),),
+    "agent_config_clusters_put": (
+        named("agent-config-clusters/{cluster}", TEAM_B, {"principal": "x", "namespaces": ["*"]}),
+    ),
+    "agent_config_clusters_delete": (named("agent-config-clusters/{cluster}", TEAM_B, If_Match='"v1"'),),
+    "agent_config_clusters_report": (
+        named("agent-config-clusters/{cluster}:report", TEAM_B, {"collector": {}, "documents": []}),
+    ),
+    "agent_config_clusters_admit": (named("agent-config-clusters/{cluster}:admit", TEAM_B, _ADMISSION),),
     "agent_config_conflicts_list": (
         lists("agent-config-conflicts", TEAM_A, TEAM_B),
         named("agent-config-conflicts?team={team}", TEAM_B),

@@ -214,6 +214,10 @@ def _make_teams(admin: Api, people: dict[str, Principal], present: dict[str, str
         present.setdefault("grant", _done(admin.post("agent-config-grants", grant))["id"])
         text = config_text(team, CONTESTED)
         _done(admin.put(f"agent-configs/{team}/doc?change_message={team}-why", {"text": text}))
+    _principal(f"{TEAM_B}-cluster", (Role.ADMISSION, Scope()))
+    cluster = {"principal": f"{TEAM_B}-cluster", "namespaces": [TEAM_B]}
+    _done(admin.put(f"agent-config-clusters/{TEAM_B}-cluster", cluster))
+    present["cluster"] = f"{TEAM_B}-cluster"
     bundles = admin.get("agent-config-bundles").json()["items"]
     present |= {"team": TEAM_B, "task": f"{TEAM_B}_task", "bundle": str(bundles[0]["revision"])}
 

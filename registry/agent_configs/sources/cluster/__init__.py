@@ -10,6 +10,8 @@ cache           the cluster's ConfigMaps, shared between threads
 reflector       list and watch one namespace, in a thread
 synchronise     publish the cache, by one watcher at a time
 event_sender    send Events on the ConfigMaps
+outcomes        outcomes of published documents
+outcome_reporter  turn them into Events
 health          health probes for the kubelet
 watcher         all of it, until halted
 """

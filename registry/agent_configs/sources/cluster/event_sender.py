@@ -12,22 +12,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from queue import Empty, Full, Queue
-from typing import Any
 
 import structlog
 
-from registry.agent_configs.models import AgentConfig, AgentConfigStatus, DataPlane
 from registry.agent_configs.sources.cluster.cache import ConfigMapCache
 from registry.agent_configs.sources.cluster.event_messages import (
-    DataPlaneStatus,
-    DocumentOutcome,
     Notice,
     build_event,
-    build_notices,
     build_series,
     event_name,
 )
-from registry.agent_configs.sources.cluster.objects import SOURCE as NAME
 from registry.agent_configs.sources.cluster.objects import ConfigMap, MalformedResponse, VersionExpired
 from registry.agent_configs.sources.cluster.protocol import Cluster, ClusterError
 
@@ -37,7 +31,6 @@ _TRIES = 3
 _MAX_RETRY_AFTER = 30.0
 _MAX_QUEUED = 10_000
 _MAX_REMEMBERED = 50_000
-_MAX_CONFLICTS = 5
 log = structlog.get_logger(__name__)
 
 
@@ -137,59 +130,3 @@ class EventSender(threading.Thread):
             if error.status != _CONFLICT:
                 raise
             self.cluster.patch_event(namespace, name, build_series(self._counts[name], now=now))
-
-
-class OutcomeReporter:
-    """Reports outcomes of documents that may have changed since the last report."""
-
-    def __init__(self, sender: EventSender) -> None:
-        self.sender = sender
-        self._version: Any = None
-
-    def report(self, config_maps: Iterable[ConfigMap]) -> None:
-        by_document = {config_map.document: config_map for config_map in config_maps}
-        mark = (_outcomes_version(), frozenset(config_map.uid for config_map in by_document.values()))
-        if mark == self._version:
-            return
-        for row, outcome in load_outcomes():
-            config_map = by_document.get(row.document_id)
-            if config_map:
-                self.sender.send(config_map, build_notices(outcome))
-        self._version = mark
-
-
-def load_outcomes() -> Iterable[tuple[AgentConfig, DocumentOutcome]]:
-    statuses: dict[Any, dict[str, DataPlaneStatus]] = {}
-    for status in AgentConfigStatus.objects.filter(document__source=NAME).order_by("data_plane"):
-        statuses.setdefault(status.document_id, {})[status.data_plane_id] = _plane_status(status)
-    rows = AgentConfig.objects.filter(source=NAME, deleted_at=None).defer("text", "content")
-    for row in rows.order_by("team", "name"):
-        errors = tuple(
-            _describe_diagnostic(diagnostic)
-            for diagnostic in row.diagnostics
-            if diagnostic["severity"] == "error"
-        )
-        yield row, DocumentOutcome(row.generation, row.content_generation, errors, statuses.get(row.id, {}))
-
-
-def _outcomes_version() -> Any:
-    """Return a value that changes with recomputes, which change statuses, and with generations."""
-    planes = tuple(DataPlane.objects.order_by("name").values_list("name", "inputs_digest"))
-    rows = AgentConfig.objects.filter(source=NAME, deleted_at=None).order_by("id")
-    return planes, hash(tuple(rows.values_list("id", "generation")))
-
-
-def _plane_status(row: AgentConfigStatus) -> DataPlaneStatus:
-    accepted: dict[str, Any] = next(
-        (condition for condition in row.conditions if condition["type"] == "Accepted"), {}
-    )
-    reason_and_message = (str(accepted.get("reason", "Unknown")), str(accepted.get("message", "")))
-    conflicts = tuple(conflict["message"] for conflict in row.conflicts[:_MAX_CONFLICTS])
-    return DataPlaneStatus(accepted.get("status") == "True", reason_and_message, conflicts)
-
-
-def _describe_diagnostic(diagnostic: dict[str, Any]) -> str:
-    where = (
-        f" ({diagnostic['file']} {diagnostic['line']}:{diagnostic['column']})" if diagnostic["line"] else ""
-    )
-    return f"{diagnostic['code']}: {diagnostic['message']}{where}"

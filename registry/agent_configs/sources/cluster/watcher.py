@@ -14,8 +14,9 @@ from controlplane.ids import uuid7
 from registry.agent_configs.sources.cluster.backoff import WatchTiming
 from registry.agent_configs.sources.cluster.cache import ConfigMapCache
 from registry.agent_configs.sources.cluster.debounce import RemovalDebounce
-from registry.agent_configs.sources.cluster.event_sender import EventSender, OutcomeReporter
+from registry.agent_configs.sources.cluster.event_sender import EventSender
 from registry.agent_configs.sources.cluster.health import WatcherHealth
+from registry.agent_configs.sources.cluster.outcome_reporter import OutcomeReporter
 from registry.agent_configs.sources.cluster.protocol import Cluster
 from registry.agent_configs.sources.cluster.reflector import Reflector
 from registry.agent_configs.sources.cluster.synchronise import STANDBY, publish_snapshot

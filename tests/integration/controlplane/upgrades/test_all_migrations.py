@@ -44,7 +44,12 @@ def phase_of(migration: Migration) -> Phase:
 @cache
 def findings() -> dict[str, list[Finding]]:
     return {
-        name: check(sql, phase=phase_of(migration), is_atomic=migration.atomic)
+        name: check(
+            sql,
+            phase=phase_of(migration),
+            is_atomic=migration.atomic,
+            widens=getattr(migration, "widens", ()),
+        )
         for name, (migration, sql) in scripts().items()
     }
 

@@ -100,6 +100,14 @@ def test_a_migration_that_is_not_atomic_only_builds_indexes_concurrently():
     assert rules_of("ALTER TABLE a ADD m int") == []
 
 
+def test_a_column_may_get_a_higher_limit_of_text_and_no_other_type():
+    wider = 'ALTER TABLE "a" ALTER COLUMN "n" TYPE varchar(40)'
+    assert rules_of(wider) == ["changes_type"]
+    assert rules_of(wider, widens=["a.n"]) == []
+    assert rules_of(wider, widens=["b.n", "a.m"]) == ["changes_type"]
+    assert rules_of("ALTER TABLE a ALTER COLUMN n TYPE int", widens=["a.n"]) == ["changes_type"]
+
+
 def test_a_finding_says_which_statement_and_what_to_write_instead():
     (finding,) = check(["CREATE INDEX by_n ON a (n)"])
     assert "CREATE INDEX by_n ON a (n)" in str(finding)
