@@ -15,11 +15,15 @@ import yaml
 from tests.support.chart import (
     CASES,
     CHART,
+    COLLECTOR_CASES,
+    COLLECTOR_CHART,
+    COLLECTOR_RENDERINGS,
     KUBERNETES,
     build_helm,
     installed_helm,
     recorded,
     render,
+    render_collector,
     template,
     without_generated,
 )
@@ -51,6 +55,30 @@ def test_helm_finds_nothing_to_warn_of(helm, case):
     linted = run(helm, "lint", "--strict", "--kube-version", KUBERNETES, str(CHART), "--values", values)
 
     assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+@pytest.mark.parametrize("case", COLLECTOR_CASES)
+def test_the_chart_of_the_collector_renders_what_is_recorded(helm, case):
+    assert render_collector(helm, case) == (COLLECTOR_RENDERINGS / f"{case}.yaml").read_text(), (
+        "run: make chart"
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "url=http://controlplane.example.com",
+        "cluster=Eu",
+        "token.existingSecret=",
+        "namespaces=null",
+        "database.url=postgresql://",
+    ],
+)
+def test_the_chart_of_the_collector_refuses_wrong_values(helm, wrong):
+    values = str(COLLECTOR_CHART / "ci" / "namespaces.yaml")
+    answer = template(helm, "--values", values, "--set", wrong, chart=COLLECTOR_CHART)
+    assert answer.returncode != 0
+    assert "values don't meet the specifications of the schema" in answer.stderr
 
 
 def test_rules_and_dashboards_are_those_of_the_repository(helm):

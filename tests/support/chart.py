@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -25,6 +26,10 @@ from tests.support.paths import ROOT
 
 CHART = ROOT / "deploy" / "helm" / "controlplane"
 RENDERINGS = ROOT / "tests" / "contract" / "chart_renderings"
+# The collector of another cluster has a chart of its own, whose renderings are compared too.
+COLLECTOR_CHART = ROOT / "deploy" / "helm" / "controlplane-collector"
+COLLECTOR_RENDERINGS = ROOT / "tests" / "contract" / "chart_renderings_collector"
+COLLECTOR_CASES = sorted(path.stem for path in (COLLECTOR_CHART / "ci").glob("*.yaml"))
 IMMUTABLE = ROOT / "tests" / "contract" / "chart_immutable.json"
 CASES = sorted(path.stem for path in (CHART / "ci").glob("*.yaml"))
 # Its programs are those of version 3: version 4 writes other output.
@@ -62,8 +67,8 @@ def build_helm() -> str:
     return str(folder / "helm")
 
 
-def template(helm: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [helm, "template", "controlplane", str(CHART), "--namespace", "controlplane"]
+def template(helm: str, *arguments: str, chart: Path = CHART) -> subprocess.CompletedProcess[str]:
+    command = [helm, "template", "controlplane", str(chart), "--namespace", "controlplane"]
     return subprocess.run(
         [*command, "--kube-version", KUBERNETES, *arguments], capture_output=True, text=True, check=False
     )
@@ -71,6 +76,13 @@ def template(helm: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def render(helm: str, case: str) -> str:
     answer = template(helm, "--values", str(CHART / "ci" / f"{case}.yaml"))
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+def render_collector(helm: str, case: str) -> str:
+    values = str(COLLECTOR_CHART / "ci" / f"{case}.yaml")
+    answer = template(helm, "--values", values, chart=COLLECTOR_CHART)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
 
@@ -190,6 +202,9 @@ def record(helm: str) -> None:
     RENDERINGS.mkdir(exist_ok=True)
     for case in CASES:
         (RENDERINGS / f"{case}.yaml").write_text(without_generated(render(helm, case)))
+    COLLECTOR_RENDERINGS.mkdir(exist_ok=True)
+    for case in COLLECTOR_CASES:
+        (COLLECTOR_RENDERINGS / f"{case}.yaml").write_text(render_collector(helm, case))
     for rendering in RENDERINGS.glob("*.yaml"):
         if rendering.stem not in CASES:
             rendering.unlink()
