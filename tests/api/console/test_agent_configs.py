@@ -10,7 +10,7 @@ from console.agent_configs import data_planes as plane_pages
 from console.agent_configs import document_status
 from controlplane.identity.roles import Role
 from registry.agent_configs.models import AgentConfig, AgentConfigRelease, AgentConfigStatus, DataPlane
-from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder
+from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder, RegisteredCluster
 from tests.api.registry.agent_configs.test_agent_configs import text
 from tests.support.api_client import logged_in
 
@@ -149,6 +149,24 @@ def test_a_document_is_left_out_and_let_in(browser):
 
     assert "It breaks." in left_out
     assert row.quarantines.count() == 0
+
+
+def test_registered_clusters_are_among_the_sources_with_their_removals_and_documents(browser):
+    pending = {"digest": "d1", "documents": ["eu/acme/a"]}
+    for name in ("eu", "us"):
+        RegisteredCluster.objects.create(name=name, principal=f"cluster-{name}", namespaces=["acme"])
+    RegisteredCluster.objects.filter(name="eu").update(pending=pending, checked_at=Now(), loaded_at=Now())
+    AgentConfig.objects.filter(source="api").update(source="eu")
+
+    listed = page_text(browser, "/agent-configs?source=eu")
+    assert "/agent-configs/documents/eu/acme/agents" in listed
+    assert 'class="state awaiting_confirmation"' in listed
+    assert 'class="state off"' in listed
+    assert page_text(browser, "/agent-configs/documents/eu/acme/agents")
+    page = page_text(browser, "/agent-configs/sources/eu")
+    assert "Removes eu/acme/a" in page
+    browser.post("/agent-configs/sources/eu", {"digest": "d1", "reason": "Moved."})
+    assert RegisteredCluster.objects.get(name="eu").confirmed_digest == "d1"
 
 
 def test_sources_tell_how_they_stand_and_a_removal_waits_for_a_word(browser, settings, tmp_path):

@@ -1,4 +1,4 @@
-"""Outcomes of the documents of a source, as their authors are told."""
+"""Outcomes of the documents of a source, for their authors."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _MAX_NOTE_LENGTH = 1000
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a collector is told. missing: texts to send; again_after: seconds until removals have settled.
+    """The answer to a report. missing: texts to send; again_after: seconds until removals have settled.
 
     outcomes: notices by document; None if they are those of the version that the collector has.
     """
@@ -77,7 +77,7 @@ class _Comparison:
 def receive(
     name: str, report: Report, collector: Collector, *, actor: Actor, known_outcomes: str = ""
 ) -> Answer:
-    """Take a report. Another collector than the active one is told to stand by.
+    """Take a report. Another collector than the active one stands by.
 
     known_outcomes: the version of the outcomes that the collector has.
     """
@@ -187,7 +187,7 @@ def _answer(row: RegisteredCluster, compared: _Comparison, known_outcomes: str) 
 
 
 def _load_notices(row: RegisteredCluster) -> dict[DocumentId, tuple[Notice, ...]]:
-    """Return what authors are told: the outcome of what is published, and why something is not."""
+    """Return notices for authors: the outcome of what is published, and why something is not."""
     notices = {
         document.document_id: tuple(build_notices(outcome)) for document, outcome in load_outcomes(row.name)
     }
