@@ -15,13 +15,12 @@ from registry.agent_configs.publishing.hidden_teams import hidden_teams
 from registry.agent_configs.source_models import RegisteredCluster
 from registry.agent_configs.sources.follow import STATES
 from registry.agent_configs.sources.registered.receive import STANDBY, Answer
-from registry.agent_configs.sources.registered.reports import EVERY_NAMESPACE
+from registry.agent_configs.sources.registered.reports import EVERY_NAMESPACE, MOST_TEXTS
 from registry.agent_configs.sources.state import cluster_state
 from registry.api.agent_configs.source_views import STATE_NAMES, PendingDocumentRemoval
 
 REPORT_STATES = [(state, state) for state in (*STATES, STANDBY)]
 _MOST_DOCUMENTS = 10_000
-_MOST_TEXTS = 1_000
 _MOST_NAMESPACES = 1_000
 _MOST_COUNTS = 50
 _DIGEST = r"^[0-9a-f]{64}$"
@@ -131,7 +130,7 @@ class ClusterReportWrite(StrictSerializer):
         child=ReportedTextWrite(),
         required=False,
         default=list,
-        max_length=_MOST_TEXTS,
+        max_length=MOST_TEXTS,
         help_text="Texts of some of the documents, as the last response asked for them.",
     )
     errors = serializers.DictField(  # type: ignore[assignment]  # DRF takes it out of the class

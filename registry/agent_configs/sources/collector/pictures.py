@@ -14,7 +14,7 @@ from registry.agent_configs.sources.cluster.objects import ConfigMap
 Place = tuple[str, str]
 # The bytes of texts in one report; one text alone may have more.
 BATCH_BYTES = 1 << 20
-_MAX_BATCH = 500
+_MAX_BATCH = 100
 _MAX_REASON_LENGTH = 500
 # A text that the server could not publish is not sent again before this.
 _SECONDS_UNTIL_AGAIN = 60.0

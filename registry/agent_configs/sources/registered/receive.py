@@ -32,7 +32,7 @@ from registry.agent_configs.sources.follow import (
 from registry.agent_configs.sources.registered.clusters import source_of
 from registry.agent_configs.sources.registered.reports import (
     LEASE,
-    MOST_MISSING,
+    MOST_TEXTS,
     Collector,
     Report,
     carried,
@@ -177,7 +177,7 @@ def _answer(row: RegisteredCluster, compared: _Comparison, known_outcomes: str) 
     version = sha256(repr((outcomes_version(row.name), row.problems)).encode()).hexdigest()
     return Answer(
         source_state(row),
-        compared.missing[:MOST_MISSING],
+        compared.missing[:MOST_TEXTS],
         tuple(row.problems),
         row.pending,
         compared.again_after,

@@ -16,8 +16,9 @@ from registry.agent_configs.documents.published import DocumentId
 EVERY_NAMESPACE = "*"
 # A collector reports every few seconds, and more often while it sends texts.
 LEASE = timedelta(seconds=30)
-# The names in one response; the rest follows when these were sent.
-MOST_MISSING = 500
+# The texts of one report; the rest follows in the next. Publishing one takes up to 30 ms, and nobody else
+# publishes meanwhile.
+MOST_TEXTS = 100
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from registry.agent_configs.sources.cluster.cache import CacheSnapshot
 from registry.agent_configs.sources.cluster.objects import ConfigMap
 from registry.agent_configs.sources.collector.client import ReportClient
 from registry.agent_configs.sources.collector.pictures import Picture, SentTexts, next_texts, take_picture
+from registry.agent_configs.sources.registered.reports import MOST_TEXTS
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -33,6 +34,12 @@ def test_texts_fill_a_report_in_the_order_of_the_question():
     picture = picture_of(a="1" * 40, b="2" * 40, c="3" * 40)
     asked = places("c", "a", "b", "unknown")
     assert [name for _, name in next_texts(asked, picture, lambda _: True, most_bytes=80)] == ["c", "a"]
+
+
+def test_a_report_has_at_most_as_many_texts_as_the_server_takes():
+    picture = picture_of(**{f"n{number}": str(number) for number in range(150)})
+    asked = list(picture.texts)
+    assert len(next_texts(asked, picture, lambda _: True)) == MOST_TEXTS
 
 
 def test_one_text_above_the_size_goes_alone():
