@@ -66,6 +66,7 @@ def _with_all(action: Action) -> May:
 SECTIONS = (
     Section("dashboard", "Dashboard", "", "d", _anybody),
     Section("overrides", "Overrides", "Configuration", "o", _at_scopes(Action.OVERRIDE_READ)),
+    Section("freezes", "Freezes", "Configuration", "4", _at_scopes(Action.OVERRIDE_READ)),
     Section("resource-types", "Resource types", "Configuration", "r", _anybody),
     Section(
         "agent-configs", "Agent configurations", "Configuration", "c", _of_owners(Action.AGENT_CONFIG_READ)

@@ -88,6 +88,24 @@ KINDS = (
         frozenset({"as_of", "resource_type"}),
     ),
     Kind(
+        "override-freezes",
+        "override-freezes",
+        (
+            field("ID"),
+            SCOPE,
+            field("STATE"),
+            timestamp("STARTS AT", "starts_at"),
+            timestamp("ENDS AT", "ends_at"),
+            field("CREATED BY", "created_by"),
+            field("REASON"),
+            field("ENDED BY", "ended_by", wide=True),
+        ),
+        ("override-freeze", "freezes", "freeze"),
+        frozenset({"state"}),
+        key="id",
+        object_type="override_freeze",
+    ),
+    Kind(
         "revisions",
         "overrides/revisions",
         (

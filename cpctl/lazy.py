@@ -52,6 +52,7 @@ COMMANDS = {
     "resource-types": CommandEntry(
         "overrides_and_types", "resource_types", "Create, update and delete resource types."
     ),
+    "freezes": CommandEntry("freezes", "freezes", "Declare, change and end freezes of overrides."),
     "guard-rails": CommandEntry("overrides_and_types", "guard_rails", "Set and delete guard rails."),
     "agents": CommandEntry("agents", "agents", "List, show, watch, drain, approve and retire agents."),
     "resources": CommandEntry(

@@ -48,7 +48,15 @@ def plan_lines(plan: Item, paint: Paint, *, managers: bool = True) -> list[str]:
         lines += ["  " + line for line in difference_lines(change["differences"], paint)]
     lines += _kept_out_lines(plan.get("kept_out") or [], paint)
     lines += [_warning_line(warning) for warning in plan.get("warnings") or []]
-    return [*lines, summary_line(plan), *confirm_lines(plan)]
+    frozen = [_frozen_line(freeze) for freeze in plan.get("frozen_by") or []]
+    return [*lines, summary_line(plan), *confirm_lines(plan), *frozen]
+
+
+def _frozen_line(freeze: Item) -> str:
+    return (
+        f"{freeze['created_by']} froze {scope_text(freeze['scope'])} until {freeze['ends_at']}: "
+        f"{freeze['reason']}. To override it, add --override-freeze REASON"
+    )
 
 
 def confirm_lines(plan: Item) -> list[str]:

@@ -34,6 +34,7 @@ declare_audience("domain", Action.SELF_READ)
 declare_audience("override", Action.OVERRIDE_READ)
 declare_audience("resource_type", Action.SELF_READ)
 declare_audience("guard_rail", Action.OVERRIDE_READ)
+declare_audience("override_freeze", Action.OVERRIDE_READ)
 declare_audience("overrides_source", Action.OVERRIDE_READ)
 declare_audience("flyte", Action.PROJECT_READ)
 
@@ -60,6 +61,19 @@ _RAIL: dict[str, Any] = {"name": TEXT, "resource_type": TEXT, "scope": _SCOPE, "
 RAIL_SET = register("guard_rail.set", "A guard rail was created.", **_RAIL)
 RAIL_CHANGED = register("guard_rail.changed", "A guard rail was changed.", **_RAIL)
 RAIL_REMOVED = register("guard_rail.removed", "A guard rail was deleted.", **_RAIL)
+_FREEZE: dict[str, Any] = {"scope": _SCOPE, "starts_at": TEXT, "ends_at": TEXT, "reason": TEXT}
+FREEZE_DECLARED = register("override_freeze.declared", "A freeze of overrides was declared.", **_FREEZE)
+FREEZE_CHANGED = register("override_freeze.changed", "A freeze of overrides was changed.", **_FREEZE)
+FREEZE_ENDED = register(
+    "override_freeze.ended", "A freeze of overrides was ended before its time.", **_FREEZE
+)
+FREEZE_OVERRIDDEN = register(
+    "override_freeze.overridden",
+    "Overrides were changed in spite of a freeze.",
+    scope=_SCOPE,
+    reason={**TEXT, "description": "Why the freeze was overridden."},
+    revision=_NUMBER,
+)
 SOURCE_LOADED = register(
     "overrides_source.loaded", "A new set of override files took effect.", digest=TEXT, revision=_NUMBER
 )

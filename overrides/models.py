@@ -11,6 +11,7 @@ from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_fi
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.executions.models import FlyteExecution, FlyteStep  # noqa: F401  (tables of this app)
+from overrides.freeze_models import OverrideFreeze  # noqa: F401  (a table of this app)
 from overrides.querysets import OverrideQuerySet, ProjectQuerySet, SpanQuerySet
 
 # A Kubernetes label (RFC 1123): projects and domains become parts of namespaces.

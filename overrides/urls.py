@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from overrides.api import documents, file_source, guard_rails, importing, projects, resource_types
+from overrides.api import documents, file_source, freezes, guard_rails, importing, projects, resource_types
 from overrides.api.effective import views as effective_views
 from overrides.api.effective.cluster_resources import EffectiveClusterResources
 from overrides.api.effective.pod_preview import PodPreview
@@ -42,6 +42,9 @@ urlpatterns = [
     path("overrides/<str:resource_type>:rollback", history_views.OverrideRollback.as_view()),
     path("overrides/<str:resource_type>:preview", views.OverridePreview.as_view()),
     path("overrides/<str:resource_type>", views.OverrideItem.as_view()),
+    path("override-freezes", freezes.FreezeCollection.as_view()),
+    path("override-freezes/<uuid:freeze>", freezes.FreezeItem.as_view()),
+    path("override-freezes/<uuid:freeze>:end", freezes.EndFreeze.as_view()),
     path("guard-rails", guard_rails.RailCollection.as_view()),
     path("guard-rails/<str:name>", guard_rails.RailItem.as_view()),
     path("resource-types", resource_types.ResourceTypeCollection.as_view()),

@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from console.overrides import forms, three_way_diff
+from console.overrides import forms, freezes, three_way_diff
 from console.overrides.form_input import (
     OverrideForm,
     address_of,
@@ -165,6 +165,8 @@ def _show(
         "form": form,
         "draft": draft_key(address),
         "may_force": caller.verdict(Action.OVERRIDE_FORCE, address.scope).allowed,
+        "may_override_freeze": bool(caller.scopes_for(Action.FREEZE_OVERRIDE)),
+        **freezes.banner(caller, address.scope),
         "confirm_above": settings.CONFIRM_ABOVE_SCOPES,
         "copy": _copies(request, address, form.text, form.version),
         "is_post": request.method == "POST",
@@ -247,6 +249,7 @@ def show_plan(plan: Plan) -> dict[str, Any]:
         "effective": [(change, three_way_diff.lines(change.differences)) for change in plan.effective],
         "affected": plan.affected,
         "is_empty": not plan.digest,
+        "frozen_by": plan.frozen_by,
     }
 
 

@@ -16,6 +16,7 @@ from controlplane.preconditions import Precondition
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.editing.commit import CommitOptions
 from overrides.editing.writes import WriteOptions
+from overrides.freezes.decisions import FreezeOverride
 from overrides.resolution.addresses import Address
 
 _MAX_REASON = 500
@@ -31,6 +32,7 @@ class OverrideForm:
     reason: str
     force: bool
     confirm: str
+    override_freeze: str = ""
 
 
 def segments_of(parameters: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -57,6 +59,7 @@ def read_override_form(request: HttpRequest) -> OverrideForm:
         reason,
         form.get("force") == "on",
         confirm,
+        form.get("override_freeze", "").strip()[:_MAX_REASON],
     )
 
 
@@ -64,10 +67,25 @@ def write_options(form: OverrideForm, caller: Caller, scope: Scope, *, saves: bo
     """Return the options of a save or preview. Raises PermissionDenied."""
     if form.force:
         caller.require(Action.OVERRIDE_FORCE, scope)
-    commit_options = CommitOptions(confirm=form.confirm if saves else "", wants_plan=True, asks=saves)
+    commit_options = CommitOptions(
+        confirm=form.confirm if saves else "",
+        wants_plan=True,
+        asks=saves,
+        freeze_override=freeze_override(form, caller),
+        heeds_freezes=saves,
+    )
     return WriteOptions(
         precondition=precondition_for(form.version), force=form.force, commit_options=commit_options
     )
+
+
+def freeze_override(form: OverrideForm, caller: Caller) -> FreezeOverride | None:
+    """Return the wish to override freezes. Raises PermissionDenied if the caller may do so nowhere."""
+    if not form.override_freeze:
+        return None
+    scopes = caller.require_somewhere(Action.FREEZE_OVERRIDE)
+    caller.require_recent_login(Action.FREEZE_OVERRIDE)
+    return FreezeOverride(form.override_freeze, tuple(scopes))
 
 
 def precondition_for(version: int) -> Precondition:

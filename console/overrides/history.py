@@ -45,7 +45,7 @@ def _roll_back(request: HttpRequest, caller: Caller, resource_type: str) -> Http
     is_save = request.POST.get("do") == "save"
     reason = request.POST.get("reason", "").strip()[:500] or f"Roll back to version {version}."
     with transaction.atomic():
-        plan = _restore(caller, address, version, reason)
+        plan = _restore(caller, address, version, reason, saves=is_save)
         if not is_save:
             transaction.set_rollback(True)
     if is_save:
@@ -54,9 +54,9 @@ def _roll_back(request: HttpRequest, caller: Caller, resource_type: str) -> Http
     return _show(request, caller, address, {"plan": show_plan(plan), "to_version": version})
 
 
-def _restore(caller: Caller, address: Address, version: int, reason: str) -> Plan:
+def _restore(caller: Caller, address: Address, version: int, reason: str, *, saves: bool) -> Plan:
     # The preview shows the number of affected scopes and serves as confirmation.
-    options = WriteOptions(commit_options=CommitOptions(wants_plan=True, asks=False))
+    options = WriteOptions(commit_options=CommitOptions(wants_plan=True, asks=False, heeds_freezes=saves))
     return roll_back_override(address, to_version=version, actor=actor_of(caller, reason), options=options)
 
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from console.cpctl_commands import cpctl, curl
-from console.overrides import ladder, three_way_diff, tree
+from console.overrides import freezes, ladder, three_way_diff, tree
 from console.overrides.form_input import address_of, scope_fields, segments_of
 from console.overrides.write_mode import readable_source
 from console.pages import page
@@ -114,6 +114,7 @@ def _effective(
         "tree": tree.scope_tree(caller, scope, only_set=only_set),
         "nothing_title": f"No overrides at {scope} or above",
         "command": _example_command(request, scope),
+        **freezes.banner(caller, scope),
     }
     return context, 200
 

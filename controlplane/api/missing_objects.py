@@ -20,6 +20,10 @@ MISSING_OBJECTS: dict[str, Explanation] = {
         "The version or revision does not exist or is no longer kept.",
         "List the existing versions in the history of the override.",
     ),
+    "unknown_override_freeze": Explanation(
+        "The freeze does not exist, or you do not have permission to read it.",
+        "List the freezes with GET /api/v1/override-freezes.",
+    ),
     "unknown_guard_rail": Explanation("The guard rail does not exist.", LIST_THEM),
     "unknown_agent": Explanation(
         "The agent does not exist, was deleted, or you do not have permission to read it.",

@@ -140,6 +140,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Overrides are read from files, so the API cannot change them.",
         "Change the file named in `detail`, or set OVERRIDES_SOURCE=db.",
     ),
+    "change_frozen": Explanation(
+        "A freeze covers the scope: its overrides may not change for now. `freezes` has each freeze with its"
+        " scope, end, reason and author.",
+        "Wait until `ends_at`, or ask who declared the freeze. With the permission `freeze.override` at the"
+        " freeze's scope, send override_freeze=<reason>.",
+    ),
     "limit_reached": Explanation(
         "A limit on the number or size of resources has been reached.",
         "Delete resources that you no longer need, or ask the operator to raise the limit.",

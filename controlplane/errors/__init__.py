@@ -178,6 +178,13 @@ class SourceIsReadOnly(Conflict):
     title = "Overrides are read-only"
 
 
+class ChangeFrozen(Conflict):
+    """freezes: those that refuse the change, each with id, scope, ends_at, reason and created_by."""
+
+    code = "change_frozen"
+    title = "Overrides are frozen"
+
+
 class LimitReached(Conflict):
     code = "limit_reached"
     title = "Limit reached"

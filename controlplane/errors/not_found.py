@@ -35,6 +35,11 @@ class UnknownVersion(NotFound):
     title = "Version not found"
 
 
+class UnknownOverrideFreeze(NotFound):
+    code = "unknown_override_freeze"
+    title = "Freeze not found"
+
+
 class UnknownGuardRail(NotFound):
     code = "unknown_guard_rail"
     title = "Guard rail not found"

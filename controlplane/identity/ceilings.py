@@ -27,6 +27,8 @@ _BY_SCOPE = {
             Action.OVERRIDE_WRITE,
             Action.OVERRIDE_FORCE,
             Action.RAIL_WRITE,
+            Action.FREEZE_WRITE,
+            Action.FREEZE_OVERRIDE,
             Action.PROJECT_READ,
             Action.PROJECT_WRITE,
         }

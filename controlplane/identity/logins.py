@@ -10,7 +10,15 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 
 # Actions that decide what others may do, or override their decisions.
-SENSITIVE = frozenset({Action.ACCESS_WRITE, Action.OVERRIDE_FORCE, Action.RAIL_WRITE})
+SENSITIVE = frozenset(
+    {
+        Action.ACCESS_WRITE,
+        Action.OVERRIDE_FORCE,
+        Action.RAIL_WRITE,
+        Action.FREEZE_WRITE,
+        Action.FREEZE_OVERRIDE,
+    }
+)
 # Actions that change protected scopes.
 _WRITES = frozenset(
     {Action.OVERRIDE_WRITE, Action.OVERRIDE_FORCE, Action.RAIL_WRITE, Action.PROJECT_WRITE, Action.TYPE_WRITE}

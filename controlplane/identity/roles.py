@@ -32,6 +32,9 @@ class Action(StrEnum):
     OVERRIDE_FORCE = "override.force"
     TYPE_WRITE = "type.write"
     RAIL_WRITE = "rail.write"
+    # Declare, change and end freezes of overrides; change overrides in spite of a freeze.
+    FREEZE_WRITE = "freeze.write"
+    FREEZE_OVERRIDE = "freeze.override"
     PROJECT_READ = "project.read"
     PROJECT_WRITE = "project.write"
     AGENT_READ = "agent.read"

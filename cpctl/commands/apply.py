@@ -47,6 +47,7 @@ def apply(
     replace: Replace = False,
     force: options.Force = False,
     confirm: options.Confirm = "",
+    override_freeze: options.OverrideFreeze = "",
     message: options.Message = "",
     dry_run: Annotated[Dry, typer.Option(help="client: only parse the files. server: only plan.")] = Dry.NONE,
     yes: options.Yes = False,
@@ -64,7 +65,7 @@ def apply(
     if dry_run is Dry.CLIENT:
         return say(f"{len(files.documents(bundle))} documents parsed.")
     _check_prune(manager, prune=prune)
-    change = options.WriteOptions(message, manager, force, confirm)
+    change = options.WriteOptions(message, manager, force, confirm, override_freeze)
     if replace:
         return _replace(
             bundle, change, dry_run=dry_run is Dry.SERVER, yes=yes, alone=not (prune or project or domain)

@@ -35,6 +35,7 @@ def edit(
     manager: options.Manager = "",
     force: options.Force = False,
     confirm: options.Confirm = "",
+    override_freeze: options.OverrideFreeze = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -52,7 +53,7 @@ def edit(
     try:
         text = _edited(command, place)
         if text != current.text:
-            change = options.WriteOptions(message, manager, force, confirm).query()
+            change = options.WriteOptions(message, manager, force, confirm, override_freeze).query()
             _put(api, _Edit(scope, change, current, text), dry_run=dry_run, yes=yes)
     except BaseException:
         SESSION.tell(f"Your edit is saved in {place}.")

@@ -72,6 +72,7 @@ def import_flyteadmin(
     prune: Prune = False,
     force: options.Force = False,
     confirm: options.Confirm = "",
+    override_freeze: options.OverrideFreeze = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -85,7 +86,8 @@ def import_flyteadmin(
     token = read_token(flyte_token_file) if flyte_token_file else ""
     import_options = _import_options(manager, create_projects=create_projects, prune=prune, force=force)
     body = {**import_options, "flyteadmin": {"url": url, "token": token}}
-    _import(body, message, output, confirm=confirm, dry_run=dry_run, yes=yes)
+    more = {"confirm": confirm, "override_freeze": override_freeze}
+    _import(body, {"change_message": message, **more}, output, dry_run=dry_run, yes=yes)
 
 
 @imports.command("flytectl-files")
@@ -99,6 +101,7 @@ def import_flytectl_files(
     prune: Prune = False,
     force: options.Force = False,
     confirm: options.Confirm = "",
+    override_freeze: options.OverrideFreeze = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -112,7 +115,8 @@ def import_flytectl_files(
     texts = dict(files.texts(file, deep=recursive))
     import_options = _import_options(manager, create_projects=create_projects, prune=prune, force=force)
     body = {**import_options, "flytectl_files": texts, **({"kind": kind} if kind else {})}
-    _import(body, message, output, confirm=confirm, dry_run=dry_run, yes=yes)
+    more = {"confirm": confirm, "override_freeze": override_freeze}
+    _import(body, {"change_message": message, **more}, output, dry_run=dry_run, yes=yes)
 
 
 def _import_options(manager: str, **flags: bool) -> dict[str, Any]:
@@ -121,11 +125,8 @@ def _import_options(manager: str, **flags: bool) -> dict[str, Any]:
     return {"manager": manager, **flags}
 
 
-def _import(
-    body: dict[str, Any], message: str, how: Format, *, confirm: str, dry_run: bool, yes: bool
-) -> None:
+def _import(body: dict[str, Any], query: dict[str, Any], how: Format, *, dry_run: bool, yes: bool) -> None:
     api = SESSION.api()
-    query = {"change_message": message, "confirm": confirm}
     with waiting("Reading"):
         preview = api.post("overrides:import", body, query={**query, "dry_run": True}).json()
     for skipped in preview["skipped"]:

@@ -105,6 +105,7 @@ def rollback(
     message: options.Message = "",
     dry_run: options.DryRun = False,
     confirm: options.Confirm = "",
+    override_freeze: options.OverrideFreeze = "",
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
@@ -116,7 +117,7 @@ def rollback(
     """
     path, body = _target(resource_type, to_version, to_revision)
     scope = options.scope_of((project, domain, workflow, launch_plan))
-    query = options.WriteOptions(message, manager, force, confirm).query(**scope)
+    query = options.WriteOptions(message, manager, force, confirm, override_freeze).query(**scope)
     api = SESSION.api()
     plan = api.post(path, body, query={**query, "dry_run": True}).json()
     if not confirm_plan(plan, "Roll back?", output, yes=yes or dry_run) or dry_run:

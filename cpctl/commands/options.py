@@ -32,6 +32,9 @@ Confirm = Annotated[
     str,
     typer.Option("--confirm", help="Confirmation from the plan: number of affected scopes, or digest."),
 ]
+OverrideFreeze = Annotated[
+    str, typer.Option("--override-freeze", help="Reason to change overrides in spite of a freeze.")
+]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Skip the confirmation.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show the changes.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Maximum number of entries.")]
@@ -62,11 +65,12 @@ class WriteOptions:
     manager: str = ""
     force: bool = False
     confirm: str = ""
+    override_freeze: str = ""
 
     def query(self, **more: Any) -> dict[str, Any]:
         manager = self.manager or _MANAGER
         options = {"change_message": self.message, "managed_by": manager, "force": self.force}
-        return {**options, "confirm": self.confirm, **more}
+        return {**options, "confirm": self.confirm, "override_freeze": self.override_freeze, **more}
 
 
 @dataclass(frozen=True, slots=True)

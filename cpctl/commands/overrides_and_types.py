@@ -136,6 +136,7 @@ def delete_override(
     manager: options.Manager = "",
     force: options.Force = False,
     confirm: options.Confirm = "",
+    override_freeze: options.OverrideFreeze = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -151,7 +152,9 @@ def delete_override(
     etag = api.get(path, scope).etag
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"Delete {resource_type} at {scope_text(scope)}?")
-    query = options.WriteOptions(message, manager, force, confirm).query(dry_run=dry_run, **scope)
+    query = options.WriteOptions(message, manager, force, confirm, override_freeze).query(
+        dry_run=dry_run, **scope
+    )
     api.send("DELETE", path, query=query, headers={"If-Match": etag})
     change.tell(f"{resource_type} at {scope_text(scope)} deleted.")
 

@@ -30,7 +30,7 @@ from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.as_of import ScopeAsOfQuery, as_of
 from overrides.api.schemas import AttributesField, OverrideMutationQuery
-from overrides.api.write_options import write_options_from
+from overrides.api.write_options import frozen_header, write_options_from
 from overrides.documents.documents import ReceivedDocument
 from overrides.documents.export import (
     ExportFilter,
@@ -90,6 +90,7 @@ class ScopeDocumentItem(Endpoint):
             errors.ManagedElsewhere,
             errors.ConfirmationRequired,
             errors.SourceIsReadOnly,
+            errors.ChangeFrozen,
         )
     }
     parser_classes = (StrictJSONParser, YamlParser, YmlParser)
@@ -146,7 +147,10 @@ class ScopeDocumentItem(Endpoint):
                 actor=actor_of(request, query["change_message"]),
                 options=write_options_from(request, query, [scope]),
             )
-        return _answer(request, document.content, etag=version_etag(document.version))
+        answer = _answer(request, document.content, etag=version_etag(document.version))
+        for name, value in frozen_header(query, scope).items():
+            answer[name] = value
+        return answer
 
 
 class Export(Endpoint):

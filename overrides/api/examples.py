@@ -65,6 +65,7 @@ PLAN_VALUE = {
     "effective": [],
     "kept_out": [],
     "warnings": [],
+    "frozen_by": [],
 }
 _SMALL_PLAN = {
     **PLAN_VALUE,

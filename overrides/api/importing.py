@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -17,7 +18,8 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.plan_schemas import PlanRead, show_plan
-from overrides.api.schemas import ConfirmedQuery
+from overrides.api.schemas import FreezeOverrideQuery
+from overrides.api.write_options import freeze_override_from
 from overrides.editing.apply import ApplyOptions
 from overrides.importing.apply import apply_findings, missing_names
 from overrides.importing.flyteadmin import read_flyteadmin
@@ -74,6 +76,7 @@ class ImportOverrides(Endpoint):
         "POST": (
             errors.UnknownProject,
             errors.UnknownDomain,
+            errors.ChangeFrozen,
         )
     }
     takes_bundles = True
@@ -88,14 +91,14 @@ class ImportOverrides(Endpoint):
             "operator allows."
         ),
         tags=["overrides documents"],
-        parameters=[ConfirmedQuery],
+        parameters=[FreezeOverrideQuery],
         request=OverridesImport,
         responses=ImportRead,
         examples=[examples.IMPORT, examples.IMPORTED],
     )
     @mutation
     def post(self, request: Request) -> Response:
-        query = ConfirmedQuery.parse(request)
+        query = FreezeOverrideQuery.parse(request)
         body = parse_body(OverridesImport, request)
         # An import can name any scope, so it needs the permission at the global scope.
         caller_of(request).require(Action.OVERRIDE_WRITE, Scope())
@@ -108,7 +111,7 @@ class ImportOverrides(Endpoint):
             caller_of(request).require(Action.PROJECT_WRITE, Scope())
         result = apply_findings(
             findings,
-            options=_options(body, query),
+            options=replace(_options(body, query), freeze_override=freeze_override_from(request, query)),
             create_missing=body["create_projects"],
             actor=actor_of(request, query["change_message"]),
         )
@@ -124,6 +127,7 @@ def _options(body: dict[str, Any], query: dict[str, Any]) -> ApplyOptions:
         prune=body["prune"],
         confirm=query.get("confirm", ""),
         asks=body["prune"] and not query["dry_run"],
+        heeds_freezes=not query["dry_run"],
     )
 
 

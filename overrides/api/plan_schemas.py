@@ -11,6 +11,7 @@ from controlplane.api.scopes import ScopeRead, show_scope
 from overrides.api.schemas import AnyJSONField
 from overrides.documents.catalogue_documents import CatalogueChange
 from overrides.documents.export import ApplyResult
+from overrides.editing.frozen import show_frozen
 from overrides.editing.plans import (
     ChangeKind,
     Difference,
@@ -84,6 +85,16 @@ class PlanWarningRead(serializers.Serializer[Any]):
     message = serializers.CharField()
 
 
+class PlanFreezeRead(serializers.Serializer[Any]):
+    """A freeze that covers a scope of the plan."""
+
+    id = serializers.UUIDField()
+    scope = ScopeRead()
+    ends_at = serializers.DateTimeField()
+    reason = serializers.CharField()
+    created_by = serializers.CharField()
+
+
 class PlanRead(serializers.Serializer[Any]):
     """The effects of a change; with `dry_run=true`, of the change that would be made."""
 
@@ -112,6 +123,9 @@ class PlanRead(serializers.Serializer[Any]):
     warnings = PlanWarningRead(
         many=True, help_text="The first values that refer to nothing, at scopes that change."
     )
+    frozen_by = PlanFreezeRead(
+        many=True, help_text="Freezes of changed scopes: without `override_freeze`, the change is refused."
+    )
 
 
 def show_plan(plan: Plan, installation: Sequence[CatalogueChange] = ()) -> dict[str, Any]:
@@ -132,6 +146,7 @@ def show_plan(plan: Plan, installation: Sequence[CatalogueChange] = ()) -> dict[
         "effective": [_show_effective(change) for change in plan.effective],
         "kept_out": [_show_kept_out(value) for value in plan.kept_out[:LISTED]],
         "warnings": [_show_warning(warning) for warning in plan.warnings],
+        "frozen_by": [show_frozen(freeze) for freeze in plan.frozen_by],
     }
 
 

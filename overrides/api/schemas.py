@@ -156,7 +156,20 @@ class ConfirmedQuery(ReasonedQuery):
     )
 
 
-class WriteOptionsQuery(ConfirmedQuery):
+class FreezeOverrideQuery(ConfirmedQuery):
+    """Query of changes of overrides, which a freeze may refuse."""
+
+    override_freeze = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=500,
+        help_text="Reason to change overrides in spite of a freeze, recorded in the audit log. Requires "
+        "`freeze.override` at the scope of the freeze.",
+    )
+
+
+class WriteOptionsQuery(FreezeOverrideQuery):
     """Options of a change."""
 
     managed_by = serializers.CharField(

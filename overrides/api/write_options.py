@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from rest_framework.request import Request
@@ -13,6 +14,8 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.editing.commit import CommitOptions
 from overrides.editing.writes import WriteOptions
+from overrides.freezes.decisions import FreezeOverride
+from overrides.freezes.storage import active_freezes
 
 
 def write_options_from(
@@ -26,8 +29,28 @@ def write_options_from(
         precondition=parse_precondition(request),
         manager=query["managed_by"],
         force=query["force"],
-        commit_options=commit_options_from(query, wants_plan=wants_plan),
+        commit_options=replace(
+            commit_options_from(query, wants_plan=wants_plan),
+            freeze_override=freeze_override_from(request, query),
+            heeds_freezes=not query["dry_run"],
+        ),
     )
+
+
+def freeze_override_from(request: Request, query: dict[str, Any]) -> FreezeOverride | None:
+    """Read the wish to override freezes. Raises PermissionDenied if the caller may do so nowhere."""
+    if not (reason := query["override_freeze"].strip()):
+        return None
+    caller = caller_of(request)
+    scopes = caller.require_somewhere(Action.FREEZE_OVERRIDE)
+    caller.require_recent_login(Action.FREEZE_OVERRIDE)
+    return FreezeOverride(reason, tuple(scopes))
+
+
+def frozen_header(query: dict[str, Any], scope: Scope) -> dict[str, str]:
+    """Return the header by which a dry run says that freezes would refuse the change: their ids."""
+    freezes = active_freezes([scope]) if query["dry_run"] else ()
+    return {"Change-Frozen": ", ".join(str(freeze.id) for freeze in freezes)} if freezes else {}
 
 
 def commit_options_from(query: dict[str, Any], *, wants_plan: bool = False) -> CommitOptions:

@@ -21,6 +21,7 @@ from overrides.editing.removal_guard import Removals
 from overrides.editing.validation import check_stated
 from overrides.editing.writes import conflict_error
 from overrides.field_managers import WriteOutcome, apply_attributes, manages_alone
+from overrides.freezes.decisions import FreezeOverride
 from overrides.loading.current import CurrentOverride, load_current, managed_by
 from overrides.resolution.addresses import Address, Statement
 from overrides.resolution.merging import REMOVE
@@ -34,8 +35,8 @@ class ApplyOptions:
     """Options of an apply.
 
     manager: who makes the statements. force: take over values of other managers. prune: remove what the
-    manager owns at or below `prune_within` and no longer states. confirm, asks: see CommitOptions; a prune
-    that removes much needs confirmation as well.
+    manager owns at or below `prune_within` and no longer states. confirm, asks, freeze_override,
+    heeds_freezes: see CommitOptions; a prune that removes much needs confirmation as well.
     """
 
     manager: str
@@ -45,10 +46,18 @@ class ApplyOptions:
     confirm: str = ""
     asks: bool = True
     wants_plan: bool = True
+    freeze_override: FreezeOverride | None = None
+    heeds_freezes: bool = True
 
     @property
     def commit_options(self) -> CommitOptions:
-        return CommitOptions(confirm=self.confirm, wants_plan=self.wants_plan, asks=self.asks)
+        return CommitOptions(
+            confirm=self.confirm,
+            wants_plan=self.wants_plan,
+            asks=self.asks,
+            freeze_override=self.freeze_override,
+            heeds_freezes=self.heeds_freezes,
+        )
 
 
 @transaction.atomic

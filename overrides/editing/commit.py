@@ -26,11 +26,13 @@ from overrides.editing import storage
 from overrides.editing.blast_radius import BlastRadius, measure
 from overrides.editing.confirmation import Effect, confirmation_for, digest_of, objection_to
 from overrides.editing.draft import Draft
+from overrides.editing.frozen import check_frozen, record_overridden, with_reason
 from overrides.editing.impact import AffectedScope
 from overrides.editing.plans import Plan, PlannedChange, effective_changes, kind_of
 from overrides.editing.related_warnings import related_warnings
 from overrides.editing.removal_guard import Removals, needs_confirmation
 from overrides.editing.validation import check_stated
+from overrides.freezes.decisions import FreezeOverride
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.loading.revisions import lock_revisions
 from overrides.projects import check_listed, known_names
@@ -54,6 +56,10 @@ class CommitOptions:
     checks: bool = True
     # False: each row is checked alone, at any level; conflicts with inherited values are warnings.
     checks_inherited: bool = True
+    # None: no freeze is overridden.
+    freeze_override: FreezeOverride | None = None
+    # False for a dry run: a freeze is in the plan, and refuses nothing.
+    heeds_freezes: bool = True
     # False: no quota refuses it. Files take effect as a whole or not at all.
     heeds_quotas: bool = True
 
@@ -80,14 +86,17 @@ def commit(
     earlier: Catalogue | None = None,
     removals: Removals | None = None,
 ) -> Plan:
-    """Validate and write. Raises UnknownProject, InvalidAttributes, RailBroken, InheritedConflict,
-    QuotaExceeded, ...
+    """Validate and write. Raises ChangeFrozen, UnknownProject, InvalidAttributes, RailBroken,
+    InheritedConflict, QuotaExceeded, ...
 
     earlier: the catalogue before this transaction, if it has already changed types or rails: the plan,
     the validity check and the confirmation then cover those changes too. removals: what the drafts remove.
     """
     _check_scopes_exist(drafts)
     changing = [draft for draft in drafts if draft.changes]
+    override = options.freeze_override
+    frozen_by = check_frozen(changing, override, refuses=options.heeds_freezes)
+    actor = with_reason(actor, override, frozen_by)
     rules = RuleChange(earlier or catalogue, catalogue)
     writes = [
         (draft.statement, draft.current)
@@ -103,11 +112,12 @@ def commit(
         _refuse_invalid_scopes(_refusable(invalid, changing, rules))
     plan = _plan(drafts, rules, radius, options, removals)
     revision = storage.store(changing, actor, heeds_quotas=options.heeds_quotas) if changing else 0
+    record_overridden(frozen_by, override, actor, revision)
     storage.move_declarations([draft for draft in drafts if not draft.changes])
     # A catalogue of this transaction must not be read: it may be rolled back.
     asks_warnings = options.wants_plan and rules.before is rules.after
     warnings = related_warnings(radius.affected, catalogue) if asks_warnings else ()
-    return replace(plan, revision=revision, warnings=warnings)
+    return replace(plan, revision=revision, warnings=warnings, frozen_by=frozen_by)
 
 
 def _plan(

@@ -11,6 +11,7 @@ from controlplane.errors import FieldError
 from controlplane.scopes import Scope
 from overrides.editing.confirmation import Confirmation
 from overrides.editing.impact import AffectedScope
+from overrides.freezes.decisions import Freeze
 from overrides.resolution.addresses import Address
 from overrides.resolution.leaves import ABSENT, leaves, name_of
 from overrides.resolution.merging import Attributes, MergeRule, canonical
@@ -87,7 +88,7 @@ class Plan:
     affected: the number of scopes whose effective values change. effective: the first of those changes.
     digest: identifies exactly this change; empty if nothing changes. confirmation: the confirmation that the
     change requires, if any. kept_out: stored values that changed guard rails keep from applying.
-    warnings: values that refer to nothing, at scopes that change.
+    warnings: values that refer to nothing, at scopes that change. frozen_by: freezes of changed scopes.
     """
 
     revision: int
@@ -98,6 +99,7 @@ class Plan:
     confirmation: Confirmation | None = None
     kept_out: tuple[KeptOut, ...] = ()
     warnings: tuple[PlanWarning, ...] = ()
+    frozen_by: tuple[Freeze, ...] = ()
 
     def count(self, kind: ChangeKind) -> int:
         return sum(change.kind is kind for change in self.changes)

@@ -22,6 +22,8 @@ PAGES = {
     "history": f"/overrides/task_resource/history?{WORKFLOW}",
     "compare": "/overrides/compare?project=flytesnacks&other_project=billing",
     "pod-preview": "/overrides/pod-preview?project=flytesnacks",
+    "freezes": "/override-freezes",
+    "freeze-declare": "/override-freezes:declare?project=flytesnacks",
     "types": "/resource-types",
     "type": "/resource-types/task_resource",
     "type-editor": "/resource-types:new",

@@ -116,6 +116,7 @@ helm-values -p flytesnacks -d development --chart flyte-binary --type task_log_l
 diff -f document.yaml
 apply -f document.yaml --manager git --prune --force --yes -m Why
 apply -f document.yaml --replace --yes -m Why
+apply -f document.yaml --override-freeze Fire --yes
 edit {HERE} --yes -m Why
 history
 history task_resource {HERE}
@@ -141,6 +142,12 @@ resource-types create -f type.yaml --yes -m Why
 resource-types update workflow_priority -f type.yaml --yes
 resource-types update workflow_priority -f type.yaml --dry-run --confirm 7
 resource-types delete workflow_priority --yes
+freezes list --state active
+freezes declare -d production --until 2026-11-30T08:00:00Z --from 2026-11-28T08:00:00Z --reason Sale --yes
+freezes change {ID} --until 2026-12-01T08:00:00Z --reason Longer -m Why --yes
+freezes end {ID} -m Why --yes
+get freezes --state upcoming -o wide
+get freeze {ID}
 guard-rails set cpu-cap -f rail.yaml --accept-existing --yes -m Why
 guard-rails set cpu-cap -f rail.yaml --dry-run
 guard-rails delete cpu-cap --yes

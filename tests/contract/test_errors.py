@@ -20,6 +20,7 @@ CLASSES = [
 ]
 # Part of the API: a code may be added, never renamed or removed.
 CODES = {
+    "change_frozen",
     "confirmation_required",
     "guard_rail_broken",
     "invalid_agent_config",
@@ -46,6 +47,7 @@ CODES = {
     "source_is_read_only",
     "still_in_use",
     "unknown_guard_rail",
+    "unknown_override_freeze",
     "unknown_version",
     "body_too_large",
     "conflict",

@@ -31,6 +31,7 @@ PAGES = [
     "README.md",
     "docs/guides/overrides.md",
     "docs/guides/watching-values.md",
+    "docs/guides/freezes.md",
     "docs/tutorials/flytectl-to-git.md",
     "docs/guides/flyte.md",
     "docs/guides/flyte-events.md",

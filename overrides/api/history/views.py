@@ -10,6 +10,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.endpoints import OF_LISTS, Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
@@ -198,6 +199,7 @@ class RevisionDiff(Endpoint):
 
 class OverrideRollback(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
+    problems = {"POST": (errors.ChangeFrozen,)}
     has_versions = True
 
     @extend_schema(
@@ -228,6 +230,7 @@ class OverrideRollback(Endpoint):
 
 class ScopeRollback(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
+    problems = {"POST": (errors.ChangeFrozen,)}
 
     @extend_schema(
         operation_id="overrides_rollback_scope",

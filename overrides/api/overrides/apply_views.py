@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane import errors
 from controlplane.api.bodies import StrictJSONParser, YamlDocuments, YamlParser, YmlParser, located
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import StrictSerializer
@@ -20,6 +21,7 @@ from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.plan_schemas import PlanRead, show_applied
 from overrides.api.schemas import AnyJSONField, WriteOptionsQuery
+from overrides.api.write_options import freeze_override_from
 from overrides.documents.documents import ReceivedDocument
 from overrides.documents.export import apply_bundle, scopes_in
 from overrides.editing.apply import ApplyOptions
@@ -60,6 +62,7 @@ class Bundle(StrictSerializer):
 
 class ApplyOverrides(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
+    problems = {"POST": (errors.ChangeFrozen,)}
     parser_classes = (StrictJSONParser, YamlParser, YmlParser)
     takes_bundles = True
 
@@ -90,6 +93,8 @@ class ApplyOverrides(Endpoint):
             prune_within=(scope_from(query),),
             confirm=query.get("confirm", ""),
             asks=not query["dry_run"],
+            freeze_override=freeze_override_from(request, query),
+            heeds_freezes=not query["dry_run"],
         )
         with located(request):
             authorise(caller_of(request), documents, options)

@@ -22,7 +22,7 @@ from controlplane.scopes import SEGMENTS, Level
 from overrides.api import examples, schemas
 from overrides.api.as_of import ScopeAsOfQuery, as_of
 from overrides.api.plan_schemas import PlanRead, show_plan
-from overrides.api.write_options import write_options_from
+from overrides.api.write_options import frozen_header, write_options_from
 from overrides.editing.writes import (
     delete_override,
     get_override,
@@ -82,17 +82,20 @@ class OverrideItem(Endpoint):
             errors.ManagedElsewhere,
             errors.ConfirmationRequired,
             errors.SourceIsReadOnly,
+            errors.ChangeFrozen,
         ),
         "PATCH": (
             errors.ManagedElsewhere,
             errors.ConfirmationRequired,
             errors.SourceIsReadOnly,
+            errors.ChangeFrozen,
             errors.PatchFailed,
         ),
         "DELETE": (
             errors.ManagedElsewhere,
             errors.ConfirmationRequired,
             errors.SourceIsReadOnly,
+            errors.ChangeFrozen,
         ),
     }
     has_versions = True
@@ -146,7 +149,8 @@ class OverrideItem(Endpoint):
             actor=actor_of(request, query["change_message"]),
             options=write_options_from(request, query, [address.scope]),
         )
-        return _written(override, status=201 if created else 200)
+        headers = frozen_header(query, address.scope)
+        return _written(override, status=201 if created else 200, headers=headers)
 
     @extend_schema(
         operation_id="overrides_patch",
@@ -178,7 +182,7 @@ class OverrideItem(Endpoint):
         else:
             patch = parse_body(schemas.OverrideWrite, request)["attributes"]
             override = patch_override(address, patch, actor=actor, options=options)
-        return _written(override, status=200)
+        return _written(override, status=200, headers=frozen_header(query, address.scope))
 
     @extend_schema(
         operation_id="overrides_delete",
@@ -197,7 +201,7 @@ class OverrideItem(Endpoint):
             actor=actor_of(request, query["change_message"]),
             options=write_options_from(request, query, [address.scope]),
         )
-        return Response(status=204)
+        return Response(status=204, headers=frozen_header(query, address.scope))
 
 
 class OverridePreview(Endpoint):
@@ -227,7 +231,9 @@ class OverridePreview(Endpoint):
             address,
             parse_body(schemas.OverridePreviewWrite, request).get("attributes"),
             actor=actor_of(request, query["change_message"]),
-            options=replace(options, commit_options=replace(options.commit_options, asks=False)),
+            options=replace(
+                options, commit_options=replace(options.commit_options, asks=False, heeds_freezes=False)
+            ),
         )
         return Response(show_plan(plan))
 
@@ -243,9 +249,9 @@ def _media_type(request: Request) -> str:
     return (request.content_type or "").partition(";")[0].strip().lower()
 
 
-def _written(override: Override, *, status: int) -> Response:
+def _written(override: Override, *, status: int, headers: dict[str, str]) -> Response:
     return Response(
         schemas.show_override(override),
         status=status,
-        headers={"ETag": version_etag(override.version)},
+        headers={"ETag": version_etag(override.version), **headers},
     )

@@ -71,6 +71,10 @@ def _rail(name: str, project: str) -> dict[str, Any]:
     return {**place, "pointer": "/limits/cpu", "rule": {"maximum": "32"}}
 
 
+def _freeze(project: str) -> dict[str, Any]:
+    return {"scope": {"project": project}, "ends_at": "2999-01-01T00:00:00Z", "reason": "r"}
+
+
 _FLOW_SCOPE = {"project": "{project}", "domain": "development", "workflow": "{workflow}"}
 _LIFE = ("approve", "drain", "resume", "retire", "deregister", "rotate")
 _CLAIM = {"kind": "task_type", "name": "{task}"}
@@ -430,6 +434,14 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         named("overrides:rollback?project={project}", SCOPE_B, {"to_revision": 0}, shows=True),
         Ask("overrides:rollback", {"to_revision": 0}, shows=(SCOPE_A, SCOPE_B)),
     ),
+    "override_freezes_list": (
+        lists("override-freezes", SCOPE_A, SCOPE_B),
+        lists("override-freezes?state=upcoming", SCOPE_A, SCOPE_B),
+    ),
+    "override_freezes_create": (named("override-freezes", SCOPE_B, _freeze("{project}"), shows=True),),
+    "override_freezes_get": (named("override-freezes/{freeze}", SCOPE_B, shows=True),),
+    "override_freezes_update": (named("override-freezes/{freeze}", SCOPE_B, {"reason": "r"}),),
+    "override_freezes_end": (named("override-freezes/{freeze}:end", SCOPE_B, shows=True),),
     "guard_rails_list": (
         lists("guard-rails", SCOPE_A, SCOPE_B),
         lists("guard-rails?resource_type=task_resource", SCOPE_B),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from controlplane.scopes import Scope
 from overrides.editing.writes import put_override
 from overrides.effective.effective import effective_attributes
 from overrides.file_source.synchronise import confirm, release, source_state, synchronise
+from overrides.freezes.changes import declare_freeze, end_freeze
 from overrides.models import GuardRailRow, Override, SourceState
 from overrides.resolution.addresses import Address
 from tests.support.api_client import ACTOR, make_project
@@ -441,3 +443,19 @@ def test_the_files_actor_is_named_in_history(folder):
     synchronise()
 
     assert Override.objects.get().changed_by == system("files").name
+
+
+def test_a_freeze_holds_files_back_and_they_take_effect_after_it(folder):
+    (folder / "a.yaml").write_text(document("1"))
+    assert synchronise() == "current"
+    ends_at = datetime.now(UTC) + timedelta(hours=1)
+    freeze = declare_freeze(Scope(), starts_at=None, ends_at=ends_at, reason="Sale", actor=ACTOR)
+    (folder / "a.yaml").write_text(document("2"))
+
+    states = [synchronise(), synchronise()]
+
+    assert (states, cpu_at()) == (["failing", "failing"], "1")
+    assert source_state()["errors"][0]["code"] == "change_frozen"
+    assert Event.objects.filter(type="overrides_source.refused").count() == 1
+    end_freeze(freeze.id, actor=ACTOR)
+    assert (synchronise(), cpu_at()) == ("current", "2")

@@ -1,0 +1,1 @@
+"""Freezes: times in which overrides at and below a scope may not change."""
