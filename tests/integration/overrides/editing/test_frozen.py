@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connections, transaction
+from django.db import connection, connections, transaction
 
 from controlplane.errors import ChangeFrozen
 from controlplane.scopes import Scope
@@ -16,6 +15,7 @@ from overrides.freezes.changes import declare_freeze
 from overrides.models import Override
 from overrides.resolution.addresses import Address
 from tests.support.api_client import ACTOR
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,20 +37,19 @@ def write() -> str:
     return "written"
 
 
+def someone_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        return bool(cursor.fetchone()[0])
+
+
 def test_a_write_that_began_before_a_freeze_and_waits_for_it_is_refused(transactional_db):
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             declare()
-            begun = threading.Event()
-
-            def late() -> str:
-                begun.set()
-                return write()
-
-            result = pool.submit(late)
-            begun.wait()
+            result = pool.submit(write)
             # The freeze is not committed: the writer waits for the lock of revisions.
-            assert not result.done()
+            until(lambda: result.done() or someone_waits(), seconds=20)
         outcome = result.result()
 
     assert outcome == "refused"
