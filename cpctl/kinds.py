@@ -88,6 +88,25 @@ KINDS = (
         frozenset({"as_of", "resource_type"}),
     ),
     Kind(
+        "override-changes",
+        "override-changes",
+        (
+            field("ID"),
+            field("TYPE", "resource_type"),
+            SCOPE,
+            field("STATE"),
+            timestamp("AT", "at"),
+            timestamp("UNTIL", "until"),
+            field("CREATED BY", "created_by"),
+            field("PROBLEM"),
+            field("MESSAGE", wide=True),
+        ),
+        ("override-change", "changes", "change"),
+        frozenset({"state", "project", "domain", "resource_type"}),
+        key="id",
+        object_type="override_change",
+    ),
+    Kind(
         "override-freezes",
         "override-freezes",
         (

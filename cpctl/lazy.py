@@ -52,6 +52,9 @@ COMMANDS = {
     "resource-types": CommandEntry(
         "overrides_and_types", "resource_types", "Create, update and delete resource types."
     ),
+    "changes": CommandEntry(
+        "scheduled_changes", "changes", "Schedule changes of overrides, and let changes expire."
+    ),
     "freezes": CommandEntry("freezes", "freezes", "Declare, change and end freezes of overrides."),
     "guard-rails": CommandEntry("overrides_and_types", "guard_rails", "Set and delete guard rails."),
     "agents": CommandEntry("agents", "agents", "List, show, watch, drain, approve and retire agents."),

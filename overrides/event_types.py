@@ -34,6 +34,7 @@ declare_audience("domain", Action.SELF_READ)
 declare_audience("override", Action.OVERRIDE_READ)
 declare_audience("resource_type", Action.SELF_READ)
 declare_audience("guard_rail", Action.OVERRIDE_READ)
+declare_audience("override_change", Action.OVERRIDE_READ)
 declare_audience("override_freeze", Action.OVERRIDE_READ)
 declare_audience("overrides_source", Action.OVERRIDE_READ)
 declare_audience("flyte", Action.PROJECT_READ)
@@ -74,6 +75,20 @@ FREEZE_OVERRIDDEN = register(
     reason={**TEXT, "description": "Why the freeze was overridden."},
     revision=_NUMBER,
 )
+_SCHEDULED: dict[str, Any] = {
+    "resource_type": TEXT,
+    "scope": _SCOPE,
+    "state": TEXT,
+    "at": TEXT,
+    "until": {**TEXT, "description": "When it is undone; empty for never."},
+    "problem": {**TEXT, "description": "Why it was refused; otherwise empty."},
+    "version": {**_NUMBER, "description": "Version that it made of the override; 0 for none."},
+}
+CHANGE_SCHEDULED = register("override_change.scheduled", "A change was scheduled.", **_SCHEDULED)
+CHANGE_APPLIED = register("override_change.applied", "A scheduled change was applied.", **_SCHEDULED)
+CHANGE_REVERTED = register("override_change.reverted", "A change expired and was undone.", **_SCHEDULED)
+CHANGE_CANCELLED = register("override_change.cancelled", "A scheduled change was cancelled.", **_SCHEDULED)
+CHANGE_REFUSED = register("override_change.refused", "A scheduled change could not be made.", **_SCHEDULED)
 SOURCE_LOADED = register(
     "overrides_source.loaded", "A new set of override files took effect.", digest=TEXT, revision=_NUMBER
 )

@@ -13,6 +13,7 @@ from controlplane.scopes import SEGMENTS, Scope
 from overrides.executions.models import FlyteExecution, FlyteStep  # noqa: F401  (tables of this app)
 from overrides.freeze_models import OverrideFreeze  # noqa: F401  (a table of this app)
 from overrides.querysets import OverrideQuerySet, ProjectQuerySet, SpanQuerySet
+from overrides.scheduled_models import OverrideChange  # noqa: F401  (a table of this app)
 
 # A Kubernetes label (RFC 1123): projects and domains become parts of namespaces.
 MAX_LABEL_LENGTH = 63

@@ -5,11 +5,18 @@ from celery import shared_task
 from overrides import pool_limits
 from overrides.executions import pool_leases, retention
 from overrides.file_source import synchronise
+from overrides.scheduling import execution
 
 
 @shared_task(name="overrides.synchronise_source")
 def synchronise_source() -> None:
     synchronise.synchronise()
+
+
+@shared_task(name="overrides.run_due_changes")
+def run_due_changes() -> None:
+    """Apply scheduled changes of overrides whose time has come, and undo those that expired."""
+    execution.run_due_changes()
 
 
 @shared_task(name="overrides.tend_flyte_executions")

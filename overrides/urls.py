@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from overrides.api import documents, file_source, freezes, guard_rails, importing, projects, resource_types
+from overrides.api import (
+    changes,
+    documents,
+    file_source,
+    freezes,
+    guard_rails,
+    importing,
+    projects,
+    resource_types,
+)
 from overrides.api.effective import views as effective_views
 from overrides.api.effective.cluster_resources import EffectiveClusterResources
 from overrides.api.effective.pod_preview import PodPreview
@@ -42,6 +51,9 @@ urlpatterns = [
     path("overrides/<str:resource_type>:rollback", history_views.OverrideRollback.as_view()),
     path("overrides/<str:resource_type>:preview", views.OverridePreview.as_view()),
     path("overrides/<str:resource_type>", views.OverrideItem.as_view()),
+    path("override-changes", changes.ChangeCollection.as_view()),
+    path("override-changes/<uuid:change>", changes.ChangeItem.as_view()),
+    path("override-changes/<uuid:change>:cancel", changes.CancelChange.as_view()),
     path("override-freezes", freezes.FreezeCollection.as_view()),
     path("override-freezes/<uuid:freeze>", freezes.FreezeItem.as_view()),
     path("override-freezes/<uuid:freeze>:end", freezes.EndFreeze.as_view()),

@@ -24,6 +24,10 @@ MISSING_OBJECTS: dict[str, Explanation] = {
         "The freeze does not exist, or you do not have permission to read it.",
         "List the freezes with GET /api/v1/override-freezes.",
     ),
+    "unknown_override_change": Explanation(
+        "The scheduled change does not exist, or you do not have permission to read it.",
+        "List them with GET /api/v1/override-changes.",
+    ),
     "unknown_guard_rail": Explanation("The guard rail does not exist.", LIST_THEM),
     "unknown_agent": Explanation(
         "The agent does not exist, was deleted, or you do not have permission to read it.",

@@ -59,6 +59,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownVersion: HTTPStatus.NOT_FOUND,
     errors.UnknownGuardRail: HTTPStatus.NOT_FOUND,
     errors.UnknownOverrideFreeze: HTTPStatus.NOT_FOUND,
+    errors.UnknownOverrideChange: HTTPStatus.NOT_FOUND,
     errors.UnknownAgent: HTTPStatus.NOT_FOUND,
     errors.UnknownProvider: HTTPStatus.NOT_FOUND,
     errors.UnknownTaskType: HTTPStatus.NOT_FOUND,

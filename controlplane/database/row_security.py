@@ -20,6 +20,8 @@ _VISIBLE: Mapping[str, str] = {
     "overrides_override": _BY_PROJECT,
     "overrides_overrideversion": _BY_PROJECT,
     "overrides_guardrailrow": _BY_PROJECT,
+    "overrides_overridefreeze": _BY_PROJECT,
+    "overrides_overridechange": _BY_PROJECT,
     "flyte_execution": _BY_PROJECT,
     "registry_agent": _BY_TEAM,
     "registry_jointoken": _BY_TEAM,

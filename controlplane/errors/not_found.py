@@ -40,6 +40,11 @@ class UnknownOverrideFreeze(NotFound):
     title = "Freeze not found"
 
 
+class UnknownOverrideChange(NotFound):
+    code = "unknown_override_change"
+    title = "Scheduled change not found"
+
+
 class UnknownGuardRail(NotFound):
     code = "unknown_guard_rail"
     title = "Guard rail not found"

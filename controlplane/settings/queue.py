@@ -157,6 +157,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 3600,
         "options": {"expires": 3000},
     },
+    "run scheduled changes of overrides": {
+        "task": "overrides.run_due_changes",
+        "schedule": 1,
+        "options": {"expires": 1},
+    },
     "follow overrides that set caps of pools": {
         "task": "overrides.follow_pool_limits",
         "schedule": 1,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from rest_framework.request import Request
@@ -29,10 +28,8 @@ def write_options_from(
         precondition=parse_precondition(request),
         manager=query["managed_by"],
         force=query["force"],
-        commit_options=replace(
-            commit_options_from(query, wants_plan=wants_plan),
-            freeze_override=freeze_override_from(request, query),
-            heeds_freezes=not query["dry_run"],
+        commit_options=commit_options_from(
+            query, freeze_override_from(request, query), wants_plan=wants_plan
         ),
     )
 
@@ -53,7 +50,15 @@ def frozen_header(query: dict[str, Any], scope: Scope) -> dict[str, str]:
     return {"Change-Frozen": ", ".join(str(freeze.id) for freeze in freezes)} if freezes else {}
 
 
-def commit_options_from(query: dict[str, Any], *, wants_plan: bool = False) -> CommitOptions:
-    """Read the caller's confirmation. A dry run never needs confirmation."""
+def commit_options_from(
+    query: dict[str, Any], freeze_override: FreezeOverride | None = None, *, wants_plan: bool = False
+) -> CommitOptions:
+    """Read the caller's confirmation. A dry run never needs confirmation, and no freeze refuses it."""
     confirm, dry_run = query.get("confirm", ""), query["dry_run"]
-    return CommitOptions(confirm=confirm, wants_plan=wants_plan, asks=not dry_run)
+    return CommitOptions(
+        confirm=confirm,
+        wants_plan=wants_plan,
+        asks=not dry_run,
+        freeze_override=freeze_override,
+        heeds_freezes=not dry_run,
+    )

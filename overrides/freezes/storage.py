@@ -24,15 +24,15 @@ def as_freeze(row: OverrideFreeze) -> Freeze:
     )
 
 
-def active_freezes(scopes: Iterable[Scope]) -> tuple[Freeze, ...]:
-    """Return the freezes that hold changes at these scopes now.
+def active_freezes(scopes: Iterable[Scope], *, at: datetime | None = None) -> tuple[Freeze, ...]:
+    """Return the freezes that hold changes at these scopes at the time, or now.
 
     The clock is read after the lock of revisions: a writer who waited sees what was declared meanwhile.
     """
     changed = set(scopes)
     if not changed:
         return ()
-    now = statement_now()
+    now = at or statement_now()
     rows = in_state(FreezeState.ACTIVE, now)
     return freezes_over([as_freeze(row) for row in rows], changed, now)
 

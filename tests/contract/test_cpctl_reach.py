@@ -142,6 +142,12 @@ resource-types create -f type.yaml --yes -m Why
 resource-types update workflow_priority -f type.yaml --yes
 resource-types update workflow_priority -f type.yaml --dry-run --confirm 7
 resource-types delete workflow_priority --yes
+changes list --state scheduled -p flytesnacks
+changes schedule task_resource {HERE} -f patch.yaml --until 2026-11-27T18:00:00Z -m Training --yes
+changes schedule task_resource {HERE} --delete --at 2026-11-27T18:00:00Z --yes
+changes cancel {ID} -m Why --yes
+get changes --state refused -o wide
+get change {ID}
 freezes list --state active
 freezes declare -d production --until 2026-11-30T08:00:00Z --from 2026-11-28T08:00:00Z --reason Sale --yes
 freezes change {ID} --until 2026-12-01T08:00:00Z --reason Longer -m Why --yes
@@ -401,6 +407,7 @@ def write_files(folder: Path) -> None:
     (folder / "channel.yaml").write_text(yaml.safe_dump({"name": "on call", "kind": "slack"}))
     (folder / "rule.yaml").write_text(yaml.safe_dump({"name": "agents", "when": {}, "to": []}))
     (folder / "document.yaml").write_text(DOCUMENT)
+    (folder / "patch.yaml").write_text("limits: {gpu: '8'}\n")
     (folder / "flytectl.yaml").write_text("project: shop\ndomain: production\n")
     (folder / "pods.yaml").write_text("container: {image: example/task}\n")
     (folder / "config.yaml").write_text("plugins: {}\n")

@@ -48,6 +48,7 @@ CODES = {
     "still_in_use",
     "unknown_guard_rail",
     "unknown_override_freeze",
+    "unknown_override_change",
     "unknown_version",
     "body_too_large",
     "conflict",

@@ -32,6 +32,7 @@ PAGES = [
     "docs/guides/overrides.md",
     "docs/guides/watching-values.md",
     "docs/guides/freezes.md",
+    "docs/guides/scheduled-changes.md",
     "docs/tutorials/flytectl-to-git.md",
     "docs/guides/flyte.md",
     "docs/guides/flyte-events.md",

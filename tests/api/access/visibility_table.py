@@ -71,6 +71,11 @@ def _rail(name: str, project: str) -> dict[str, Any]:
     return {**place, "pointer": "/limits/cpu", "rule": {"maximum": "32"}}
 
 
+def _change(project: str) -> dict[str, Any]:
+    what = {"resource_type": "workflow_execution_config", "attributes": {"max_parallelism": 4}}
+    return {"scope": {"project": project}, "at": "2998-01-01T00:00:00Z", **what}
+
+
 def _freeze(project: str) -> dict[str, Any]:
     return {"scope": {"project": project}, "ends_at": "2999-01-01T00:00:00Z", "reason": "r"}
 
@@ -434,6 +439,14 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         named("overrides:rollback?project={project}", SCOPE_B, {"to_revision": 0}, shows=True),
         Ask("overrides:rollback", {"to_revision": 0}, shows=(SCOPE_A, SCOPE_B)),
     ),
+    "override_changes_list": (
+        lists("override-changes", SCOPE_A, SCOPE_B),
+        lists("override-changes?state=scheduled", SCOPE_A, SCOPE_B),
+        named("override-changes?project={project}", SCOPE_B, shows=True),
+    ),
+    "override_changes_create": (named("override-changes", SCOPE_B, _change("{project}"), shows=True),),
+    "override_changes_get": (named("override-changes/{change}", SCOPE_B, shows=True),),
+    "override_changes_cancel": (named("override-changes/{change}:cancel", SCOPE_B, shows=True),),
     "override_freezes_list": (
         lists("override-freezes", SCOPE_A, SCOPE_B),
         lists("override-freezes?state=upcoming", SCOPE_A, SCOPE_B),

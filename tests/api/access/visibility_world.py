@@ -107,6 +107,9 @@ def _make_scopes(admin: Api, present: dict[str, str]) -> None:
         freeze = {"scope": {"project": marker}, "reason": f"{marker} freeze"}
         freeze |= {"starts_at": "2998-01-01T00:00:00Z", "ends_at": "2999-01-01T00:00:00Z"}
         present["freeze"] = _done(admin.post("override-freezes", freeze))["id"]
+        change = {"scope": {"project": marker}, "resource_type": "task_resource", "attributes": {}}
+        change |= {"at": "2997-01-01T00:00:00Z", "message": f"{marker} change"}
+        present["change"] = _done(admin.post("override-changes", change))["id"]
         # No agent offers storage: its agent would be in the answers too.
         resource = {"service_type": "storage", "spec": {"name": f"{marker}-disk"}, "project": marker}
         _done(admin.post(f"resources?id={marker}-resource", resource))
@@ -359,7 +362,7 @@ def _absent(present: dict[str, str]) -> dict[str, str]:
     """Names of the same form, of nothing."""
     ids = ("agent", "letter", "provider", "token", "binding", "join", "grant", "session")
     ids += ("trusted", "secret", "identity", "sink", "delivery", "alert_rule", "channel", "alert")
-    ids += ("plugin_release", "lease", "freeze")
+    ids += ("plugin_release", "lease", "freeze", "change")
     numbers = {"version": "987654", "revision": "987654", "bundle": "987654"}
     named = {name: ABSENT for name in present if name not in (*ids, *numbers)}
     return {**named, "task": f"{ABSENT}_task", **dict.fromkeys(ids, _ABSENT_ID), **numbers}
