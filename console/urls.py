@@ -4,7 +4,7 @@ from django.urls import include, path
 
 from console import dashboard, search, step_up
 from console.fleet import pages as fleet
-from console.overrides import editor, freezes, history, pod_preview, resource_types
+from console.overrides import editor, freezes, history, pod_preview, resource_types, scheduled
 from console.overrides import pages as overrides
 
 urlpatterns = [
@@ -16,6 +16,7 @@ urlpatterns = [
     path("overrides/<str:resource_type>/edit", editor.edit, name="override-edit"),
     path("overrides/<str:resource_type>/fields", editor.fields, name="override-fields"),
     path("overrides/<str:resource_type>/history", history.history, name="override-history"),
+    path("override-changes/<uuid:change>:cancel", scheduled.cancel, name="override-change-cancel"),
     path("override-freezes", freezes.freezes, name="freezes"),
     path("override-freezes:declare", freezes.declare, name="freeze-declare"),
     path("override-freezes/<uuid:freeze>:end", freezes.end, name="freeze-end"),

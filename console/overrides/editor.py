@@ -19,6 +19,7 @@ from console.overrides.form_input import (
     segments_of,
     write_options,
 )
+from console.overrides.scheduled import save_until
 from console.pages import actor_of, page
 from console.templatetags.parts import scope_url
 from controlplane.api.problems import STATUS_BY_ERROR
@@ -92,6 +93,9 @@ def _handle_post(request: HttpRequest, caller: Caller, address: Address) -> Http
     try:
         attributes = None if step in ("preview-delete", "delete") else parsed(form.text)
         is_save = step in ("save", "delete")
+        if is_save and form.until:
+            save_until(caller, address, attributes, form)
+            return _saved_until(request, address, form)
         plan = _write(caller, address, attributes, form, saves=is_save)
     except PermissionDenied:
         raise
@@ -120,6 +124,12 @@ def _saved(request: HttpRequest, address: Address, plan: Plan) -> HttpResponse:
         ChangeKind.UNCHANGED: "No changes to save.",
         ChangeKind.DELETED: "Override removed. The scope inherits its values.",
     }.get(change.kind, f"Saved as version {change.version}.")
+    messages.success(request, message, extra_tags=draft_key(address))
+    return redirect(f"{scope_url('overrides', address.scope)}#{address.resource_type}")
+
+
+def _saved_until(request: HttpRequest, address: Address, form: OverrideForm) -> HttpResponse:
+    message = f"Saved until {form.until.replace('T', ' ')} UTC."
     messages.success(request, message, extra_tags=draft_key(address))
     return redirect(f"{scope_url('overrides', address.scope)}#{address.resource_type}")
 

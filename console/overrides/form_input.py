@@ -33,6 +33,7 @@ class OverrideForm:
     force: bool
     confirm: str
     override_freeze: str = ""
+    until: str = ""
 
 
 def segments_of(parameters: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -60,6 +61,7 @@ def read_override_form(request: HttpRequest) -> OverrideForm:
         form.get("force") == "on",
         confirm,
         form.get("override_freeze", "").strip()[:_MAX_REASON],
+        form.get("until", "").strip()[:32],
     )
 
 

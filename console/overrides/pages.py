@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -12,6 +13,7 @@ from django.shortcuts import redirect, render
 from console.cpctl_commands import cpctl, curl
 from console.overrides import freezes, ladder, three_way_diff, tree
 from console.overrides.form_input import address_of, scope_fields, segments_of
+from console.overrides.scheduled import Pending, pending_changes
 from console.overrides.write_mode import readable_source
 from console.pages import page
 from console.templatetags.parts import scope_url
@@ -34,6 +36,7 @@ class EditableTable:
 
     ladder: ladder.Table
     may_edit: bool
+    pending: Sequence[Pending] = ()
 
 
 @page
@@ -102,9 +105,18 @@ def _effective(
     except ControlplaneError as error:
         return {"problem": error}, 422
     settable = _settable(caller, scope)
+    pending = pending_changes(caller, scope)
     context = {
         "scope": scope,
-        "tables": [EditableTable(table, table.type.name in settable) for table in ladder.tables(effective)],
+        "tables": [
+            EditableTable(table, table.type.name in settable, pending.get(table.type.name, ()))
+            for table in ladder.tables(effective)
+        ],
+        "unset_pending": [
+            change
+            for name in pending.keys() - {row.resource_type.name for row in effective.types}
+            for change in pending[name]
+        ],
         "unset": [
             definition
             for name, definition in settable.items()
