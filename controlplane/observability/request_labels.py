@@ -22,6 +22,8 @@ TIMED = frozenset(
     }
 )
 _AREA = re.compile(r"api/v1(?:alpha1)?/[^/:<]*|oauth2|scim|\.well-known")
+# Parts of the API with few requests are counted with the part that they belong to.
+_BELONGS = re.compile(r"(api/v1/(?:agent-config|job|notification|override|plugin))-.*")
 
 
 def labels_of(method: str | None, route: str | None, status: int) -> tuple[str, str]:
@@ -41,7 +43,7 @@ def timed_route(route: str) -> str:
     if route in TIMED:
         return route
     area = _AREA.match(route)
-    return area[0] if area else route
+    return _BELONGS.sub(r"\1s", area[0]) if area else route
 
 
 def class_of(status: int) -> str:

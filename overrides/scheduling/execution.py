@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 import structlog
-from django.db import DatabaseError, transaction
+from django.db import transaction
 
 from controlplane.access.authentication import caller_for
 from controlplane.access.models import Principal
@@ -34,20 +34,25 @@ log = structlog.get_logger(__name__)
 def run_due_changes() -> int:
     """Apply, revert or refuse what is due, each in its own transaction; return how many rows were tried."""
     tried: list[UUID] = []
-    while len(tried) < MOST_PER_RUN:
-        try:
-            with transaction.atomic():
-                row = _next_due(tried)
-                if row is None:
-                    break
-                tried.append(row.id)
-                _run(row)
-        except DatabaseError:
-            # The row is still due: the next run tries it again. Others must not wait for it.
-            log.exception("override_change.failed", change=str(tried[-1]) if tried else "")
-            if not tried:
-                break
+    while len(tried) < MOST_PER_RUN and _try_next(tried):
+        pass
     return len(tried)
+
+
+def _try_next(tried: list[UUID]) -> bool:
+    """Run the next due row, and add it to `tried`. False if there is none, or rows cannot be read."""
+    count = len(tried)
+    try:
+        with transaction.atomic():
+            row = _next_due(tried)
+            if row is None:
+                return False
+            tried.append(row.id)
+            _run(row)
+    except Exception:
+        # The row is still due: the next run tries it again. Others must not wait for it, whatever failed.
+        log.exception("override_change.failed", change=str(tried[-1]) if len(tried) > count else "")
+    return len(tried) > count
 
 
 def apply_change(row: OverrideChange, current: CurrentOverride, actor: Actor, options: CommitOptions) -> None:

@@ -43,6 +43,9 @@ def test_classes():
 @pytest.mark.parametrize(
     ("route", "timed"),
     [
+        ("api/v1/agent-config-bundles", "api/v1/agent-configs"),
+        ("api/v1/override-freezes/<uuid:freeze>:end", "api/v1/overrides"),
+        ("api/v1/join-tokens", "api/v1/join-tokens"),
         (ROUTE, "api/v1/agents"),
         ("api/v1/agents:bulk", "api/v1/agents"),
         ("api/v1/agents/<uuid:agent_id>/heartbeat", "api/v1/agents/<uuid:agent_id>/heartbeat"),
