@@ -185,7 +185,7 @@ KINDS = (
             field("REASON", wide=True),
             field("REQUEST", "request_id", wide=True),
         ),
-        filters=frozenset({"actor", "object_type", "object_id", "request_id", "since"}),
+        filters=frozenset({"actor", "object_type", "object_id", "request_id", "since", "until"}),
         key="",
     ),
 )

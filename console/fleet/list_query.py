@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from console.fleet.counts import LATE
+from controlplane.api.time_range import read_range
 from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
 from registry.agents.querysets import AgentQuerySet
 from registry.listing.search import ORDERS, search_agents
 
-FILTERS = ("state", "environment", "team", "service_type", "selector", "q", "sort")
+FILTERS = ("state", "environment", "team", "service_type", "selector", "q", "since", "until", "sort")
 _PASSED_ON = ("environment", "team", "service_type", "selector", "q")
 SORTS = {
     "name": "name",
@@ -34,7 +35,7 @@ def matching_agents(filters: Mapping[str, str], caller: Caller) -> AgentQuerySet
         query["late"] = True
     elif filters.get("state"):
         query["health_status"] = [filters["state"]]
-    return search_agents(query, caller)
+    return search_agents({**query, **read_range(filters)}, caller)
 
 
 def order(filters: Mapping[str, str]) -> tuple[str, ...]:

@@ -75,13 +75,12 @@ def _copies(request: HttpRequest, filters: dict[str, str]) -> dict[str, str]:
     state = filters["state"]
     if state:
         parameters |= {"late": "true"} if state == LATE else {"health_status": state}
-    words = [
-        word for name in ("environment", "state") if filters[name] for word in (f"--{name}", filters[name])
-    ]
+    options = ("environment", "state", "since", "until")
+    words = [word for name in options if filters[name] for word in (f"--{name}", filters[name])]
     return {
         "curl": curl(request, "GET", f"agents{'?' if parameters else ''}{urlencode(parameters)}"),
-        # cpctl supports only these two filters.
+        # Only these are options of cpctl with the same names.
         "cpctl": cpctl("agents", "list", *words)
-        if set(parameters) <= {"environment", "health_status"}
+        if set(parameters) <= {"environment", "health_status", "since", "until"}
         else "",
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -15,10 +17,13 @@ from console.records.export import as_csv, as_json_lines
 from console.stale_lists import may_be_stale
 from controlplane.access.models import AuditRecord
 from controlplane.access.visible_audit import visible_records
+from controlplane.api.time_range import in_range, read_range
+from controlplane.errors import InvalidRequest
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 
 FILTERS = ("actor", "object_type", "object_id", "request_id", "action")
+_RANGE = ("since", "until")
 
 
 # Maximum number of exported records: the newest that match the filters.
@@ -43,13 +48,17 @@ _COLUMNS = (
 @page
 @may_be_stale
 def audit(request: HttpRequest, caller: Caller) -> HttpResponse:
-    parameters = {name: request.GET.get(name, "").strip() for name in FILTERS}
+    parameters = _parameters(request)
     filters = {name: value for name, value in parameters.items() if value}
-    results = load_page(request, caller, _matching(caller, filters), order=("-id",))
+    context: dict[str, Any] = {"filters": parameters, "filtered": bool(filters)}
+    try:
+        rows = _matching(caller, filters)
+    except InvalidRequest as error:
+        # With the form, so that only the time must be corrected.
+        return render(request, "console/records/audit.html", {**context, "problem": error}, status=422)
+    results = load_page(request, caller, rows, order=("-id",))
     api_filters = {name: value for name, value in filters.items() if name != "action"}
-    context = {
-        "filters": parameters,
-        "filtered": bool(filters),
+    context |= {
         "query": urlencode(filters),
         "max_exported": _MAX_EXPORTED,
         "results": results,
@@ -62,8 +71,7 @@ def audit(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page
 def export(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Download `?format=csv` or JSON lines, with the filters of the page."""
-    parameters = {name: request.GET.get(name, "").strip() for name in FILTERS}
-    rows = _matching(caller, {name: value for name, value in parameters.items() if value})
+    rows = _matching(caller, {name: value for name, value in _parameters(request).items() if value})
     records = rows.order_by("-id").values(*_COLUMNS)[:_MAX_EXPORTED]
     is_csv = request.GET.get("format") == "csv"
     text = as_csv(_COLUMNS, records) if is_csv else as_json_lines(records)
@@ -72,9 +80,15 @@ def export(request: HttpRequest, caller: Caller) -> HttpResponse:
     return HttpResponse(text, content_type=f"{media_type}; charset=utf-8", headers=headers)
 
 
+def _parameters(request: HttpRequest) -> dict[str, str]:
+    return {name: request.GET.get(name, "").strip() for name in (*FILTERS, *_RANGE)}
+
+
 def _matching(caller: Caller, filters: dict[str, str]) -> QuerySet[AuditRecord]:
     if not caller.owners_for(Action.AUDIT_READ):
         caller.require_somewhere(Action.AUDIT_READ)
-    rows = visible_records(caller).annotate(now=Now())
-    printable = all(value.isprintable() for value in filters.values())
-    return rows.filter(**filters) if printable else rows.none()
+    """Raises InvalidRequest if a time cannot be read."""
+    rows = visible_records(caller).filter(in_range(read_range(filters))).annotate(now=Now())
+    values = {name: value for name, value in filters.items() if name not in _RANGE}
+    printable = all(value.isprintable() for value in values.values())
+    return rows.filter(**values) if printable else rows.none()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
@@ -13,14 +14,17 @@ from console.cpctl_commands import cpctl, curl
 from console.filter_choices import select_options
 from console.pages import load_page, page
 from console.stale_lists import may_be_stale
+from controlplane.api.time_range import in_range, read_range
 from controlplane.endpoints.events.schemas import show_event
+from controlplane.errors import InvalidRequest
 from controlplane.events import log, types
-from controlplane.events.models import Event
+from controlplane.events.models import Event, EventQuerySet
 from controlplane.events.visibility import visible_events
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 
 _FILTERS = ("type", "object_type", "object_id")
+_RANGE = ("since", "until")
 
 
 @page
@@ -29,26 +33,38 @@ def events(request: HttpRequest, caller: Caller) -> HttpResponse:
     if not caller.owners_for(Action.EVENT_READ):
         caller.require_somewhere(Action.EVENT_READ)
     log.number_committed()
-    parameters = {name: request.GET.get(name, "").strip() for name in _FILTERS}
+    parameters = {name: request.GET.get(name, "").strip() for name in (*_FILTERS, *_RANGE)}
     filters = {name: value for name, value in parameters.items() if value}
-    rows = visible_events(caller).exclude(seq=None).annotate(now=Now())
-    printable = all(value.isprintable() for value in filters.values())
-    results = load_page(
-        request, caller, rows.filter(**filters) if printable else rows.none(), order=("-seq",)
-    )
     meanings = {event_type.name: event_type.meaning for event_type in types.registered()}
-    context = {
+    context: dict[str, Any] = {
         "filters": parameters,
         "filtered": bool(filters),
         "types": select_options(meanings, parameters["type"]),
+    }
+    try:
+        rows = _matching(caller, filters)
+    except InvalidRequest as error:
+        # With the form, so that only the time must be corrected.
+        return render(request, "console/records/events.html", {**context, "problem": error}, status=422)
+    results = load_page(request, caller, rows, order=("-seq",))
+    context |= {
         "results": results,
         "events": [(event, meanings.get(event.type, ""), _to_json(event)) for event in results.items],
         # Only the first page updates: new events appear there.
-        "is_live": not request.GET.get("cursor"),
+        "is_live": not (request.GET.get("cursor") or parameters["until"]),
         "newest": results.items[0].seq if results.items else 0,
         "copies": _copies(request, results.items, filters),
     }
     return render(request, "console/records/events.html", context)
+
+
+def _matching(caller: Caller, filters: dict[str, str]) -> EventQuerySet:
+    """Raises InvalidRequest if a time cannot be read."""
+    rows = visible_events(caller).filter(in_range(read_range(filters))).exclude(seq=None)
+    rows = rows.annotate(now=Now())
+    values = {name: value for name, value in filters.items() if name in _FILTERS}
+    printable = all(value.isprintable() for value in values.values())
+    return rows.filter(**values) if printable else rows.none()
 
 
 def _to_json(event: Event) -> str:
@@ -58,7 +74,7 @@ def _to_json(event: Event) -> str:
 def _copies(request: HttpRequest, events: list[Event], filters: dict[str, str]) -> dict[str, str]:
     """Return commands that stream events from the newest one on the page."""
     newest = {"after": str(events[0].seq)} if events else {}
-    parameters = {**newest, **filters}
+    parameters = {**newest, **{name: value for name, value in filters.items() if name in _FILTERS}}
     stream = curl(request, "GET", f"events{'?' if parameters else ''}{urlencode(parameters)}")
     options = [word for name, value in parameters.items() for word in (f"--{name.replace('_', '-')}", value)]
     return {

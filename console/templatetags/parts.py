@@ -45,6 +45,12 @@ def scope_url(page: str, scope: Any, *arguments: str) -> str:
     return f"{reverse(page, args=arguments)}{'?' if segments else ''}{urlencode(segments)}"
 
 
+@register.simple_tag
+def time_choices() -> tuple[tuple[str, str], ...]:
+    """Return durations to choose with one click, and their words."""
+    return (("15m", "15 minutes"), ("1h", "hour"), ("24h", "day"), ("7d", "week"))
+
+
 @register.filter
 def query(scope: Scope) -> str:
     return urlencode({name: value for name, value in scope.segments.items() if value})

@@ -1,8 +1,9 @@
-"""The parameters `since` and `order` of lists of events and other timed records."""
+"""The parameters `since`, `until` and `order` of lists of events and other timed records."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,7 +11,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from rest_framework import serializers
 
-from controlplane.api.fields import Instant
+from controlplane.api.fields import Instant, field_errors
+from controlplane.errors import FieldError, InvalidRequest
 
 ASCENDING, DESCENDING = "asc", "desc"
 ORDERS = [(order, order) for order in (ASCENDING, DESCENDING)]
@@ -20,6 +22,7 @@ _PART = re.compile(r"([0-9]+)([smhdw])")
 # Longer than any retention; a longer duration is a typing mistake.
 _LONGEST = timedelta(days=36_500)
 HELP = "Only records since then: a duration such as `30m`, `2h` or `7d`, or an RFC 3339 time."
+UNTIL_HELP = "Only records before then, written as `since`: `1h` ends the range an hour ago."
 _MALFORMED = "Use a duration such as 30m, 2h or 7d, or an RFC 3339 time such as 2026-11-21T09:30:00Z."
 
 
@@ -41,9 +44,46 @@ class SinceField(serializers.CharField):
             raise serializers.ValidationError(_MALFORMED, code="malformed") from error
 
 
+class UntilField(SinceField):
+    """As `SinceField`, for the end of a range."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("help_text", UNTIL_HELP)
+        super().__init__(**options)
+
+
 def newer_than(since: timedelta | datetime) -> Q:
     """Return a filter for records since then. Durations count back from the database's clock."""
-    return Q(at__gte=Now() - since if isinstance(since, timedelta) else since)
+    return Q(at__gte=_moment(since))
+
+
+def in_range(query: Mapping[str, Any], column: str = "at") -> Q:
+    """Return a filter for the range of `since` and `until`, which includes its start alone."""
+    found = Q()
+    if "since" in query:
+        found &= Q(**{f"{column}__gte": _moment(query["since"])})
+    if "until" in query:
+        found &= Q(**{f"{column}__lt": _moment(query["until"])})
+    return found
+
+
+def read_range(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Read `since` and `until` of a form, for `in_range`; empty ones are left out. Raises InvalidRequest."""
+    values: dict[str, Any] = {}
+    errors: list[FieldError] = []
+    for name, field in (("since", SinceField()), ("until", UntilField())):
+        try:
+            if texts.get(name):
+                values[name] = field.run_validation(texts[name])
+        except serializers.ValidationError as error:
+            errors += field_errors(error.detail, f"?{name}")
+    if errors:
+        raise InvalidRequest(errors[0].message, errors=errors)
+    return values
+
+
+def _moment(time: timedelta | datetime) -> Any:
+    return Now() - time if isinstance(time, timedelta) else time
 
 
 def _duration(text: str) -> timedelta:

@@ -32,6 +32,8 @@ def list_agents(
     selector: options.Selector = "",
     search: options.Search = "",
     sort: options.Sort = "",
+    since: Annotated[str, typer.Option(help="Only agents whose state changed since then, such as 1h.")] = "",
+    until: Annotated[str, typer.Option(help="Only agents with the same state since before then.")] = "",
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
@@ -39,13 +41,13 @@ def list_agents(
     """List agents.
 
     \b
-    cpctl agents list --state unavailable
+    cpctl agents list --state unavailable --since 1h
     cpctl agents list -l "team=ml,region in (eu,us)" --sort -state_since
     """
     query = {
         **{"environment": environment, "team": team, "health_status": state},
         "service_type": service_type,
-        **{"selector": selector, "q": search, "sort": sort},
+        **{"selector": selector, "q": search, "sort": sort, "since": since, "until": until},
     }
     get.list_of(AGENT, query, output, headers=not no_headers, limit=limit)
 

@@ -41,6 +41,7 @@ def show_events(
     ctx: typer.Context,
     *,
     since: options.Since = "",
+    until: options.Until = "",
     after: _After = None,
     type: _Type = "",
     object_type: _ObjectType = "",
@@ -53,7 +54,7 @@ def show_events(
     """List events, newest first: the last 50, or all since a time.
 
     \b
-    cpctl events --since 2h --object-type agent
+    cpctl events --since 2h --until 1h --object-type agent
     cpctl events --after 0 --limit 100
     """
     if ctx.invoked_subcommand:
@@ -61,6 +62,7 @@ def show_events(
     query = {"type": type, "object_type": object_type, "object_id": object_id, "since": since}
     if watch:
         return _watch(query, after, output)
+    query["until"] = until
     most = limit or (None if since else _EVENTS)
     api = SESSION.api()
     pages = (

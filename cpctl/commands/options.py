@@ -41,6 +41,7 @@ Limit = Annotated[int | None, typer.Option(min=1, help="Maximum number of entrie
 Since = Annotated[
     str, typer.Option(help="Only entries since then: a duration such as 2h, or an RFC 3339 time.")
 ]
+Until = Annotated[str, typer.Option(help="Only entries before then, written as --since.")]
 State = Annotated[str, typer.Option(help="Filter agents and resources by state, such as ready.")]
 ServiceType = Annotated[str, typer.Option(help="Filter agents and resources by service type.")]
 Selector = Annotated[str, typer.Option("-l", "--selector", help="Label selector, such as team=ml,tier!=dev.")]

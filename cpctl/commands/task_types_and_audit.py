@@ -60,6 +60,7 @@ def audit(
     object_id: Annotated[str, typer.Option(help="Filter by object id.")] = "",
     request: Annotated[str, typer.Option(help="Filter by request id.")] = "",
     since: options.Since = "",
+    until: options.Until = "",
     limit: options.Limit = None,
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
@@ -67,10 +68,10 @@ def audit(
     """List audit records, newest first: the last 200, or all since a time.
 
     \b
-    cpctl audit --since 2h
+    cpctl audit --since 2h --until 1h
     cpctl audit --actor ada --object-type override -o wide
     """
     query = {"actor": actor, "object_type": object_type, "object_id": object_id, "request_id": request}
     most = limit or (None if since else _RECORDS)
-    filters = {**query, "since": since}
+    filters = {**query, "since": since, "until": until}
     get.list_of(kind_named("audit"), filters, output, headers=not no_headers, limit=most)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from controlplane.api.time_range import in_range
 from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
@@ -43,6 +44,7 @@ def search_agents(query: Mapping[str, Any], caller: Caller) -> AgentQuerySet:
         rows = rows.exclude(service_type_conditions__contains=[withheld])
     if query.get("q"):
         rows = rows.filter(name__icontains=query["q"])
+    rows = rows.filter(in_range(query, "state_since"))
     if query.get("late"):
         rows = rows.filter(late(liveness_policy().interval))
     for requirement in selectors.parse(query.get("selector", "")):

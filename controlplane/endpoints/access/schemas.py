@@ -10,7 +10,7 @@ from controlplane.access.models import AuditRecord, Principal, PrincipalKind, To
 from controlplane.api.fields import Flag, Instant, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
-from controlplane.api.time_range import DESCENDING, ORDERS, SinceField
+from controlplane.api.time_range import DESCENDING, ORDERS, SinceField, UntilField
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 
@@ -175,6 +175,7 @@ class AuditListQuery(PageQuery):
     object_id = serializers.CharField(required=False, help_text="Filter by object id.")
     request_id = serializers.CharField(required=False, help_text="Filter by request id.")
     since = SinceField()
+    until = UntilField()
     order = serializers.ChoiceField(
         choices=ORDERS, required=False, default=DESCENDING, help_text="Sort order. `desc`: newest first."
     )

@@ -20,7 +20,7 @@ from controlplane.api.endpoints import OF_LISTS, Endpoint, MutationQuery, actor_
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import show_scope
-from controlplane.api.time_range import ASCENDING, newer_than
+from controlplane.api.time_range import ASCENDING, in_range
 from controlplane.endpoints.access import examples, schemas
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.callers import Caller
@@ -184,8 +184,7 @@ class AuditCollection(Endpoint):
         rows = visible_records(caller_of(request))
         body = ("actor", "object_type", "object_id", "request_id")
         rows = rows.filter(**{name: query[name] for name in body if name in query})
-        if "since" in query:
-            rows = rows.filter(newer_than(query["since"]))
+        rows = rows.filter(in_range(query))
         order = ("id",) if query["order"] == ASCENDING else ("-id",)
         page = paginate(request, rows, order=order, query=query)
         return page_response(request, page, schemas.show_audit_record)

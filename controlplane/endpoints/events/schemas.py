@@ -9,7 +9,7 @@ from rest_framework import serializers
 from controlplane.api.fields import Query
 from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
 from controlplane.api.scopes import ScopeRead, show_scope
-from controlplane.api.time_range import ORDERS, SinceField
+from controlplane.api.time_range import ORDERS, SinceField, UntilField
 from controlplane.events.models import Event
 from controlplane.events.stream_protocol import CLOUDEVENTS, NATIVE
 from controlplane.scopes import Scope
@@ -33,6 +33,7 @@ class FollowQuery(Query):
         help_text="Only events before this `seq`: the `next_before` of the previous page, for older events.",
     )
     since = SinceField()
+    until = UntilField()
     order = serializers.ChoiceField(
         choices=ORDERS,
         required=False,

@@ -16,7 +16,7 @@ from controlplane import errors
 from controlplane.api.endpoints import OF_LISTS, Endpoint, caller_of
 from controlplane.api.fields import Query
 from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
-from controlplane.api.time_range import ASCENDING, DESCENDING, newer_than
+from controlplane.api.time_range import ASCENDING, DESCENDING, in_range
 from controlplane.database.instances import load_instances
 from controlplane.delivery.changes import described
 from controlplane.delivery.cloudevents import BATCH
@@ -135,9 +135,7 @@ class EventCollection(Endpoint):
         caller = caller_of(request)
         event_filter = event_filter_for(caller)
         filters = {k: query[k] for k in ("type", "object_type", "object_id") if k in query}
-        rows = readable_events(event_filter).filter(**filters)
-        if "since" in query:
-            rows = rows.filter(newer_than(query["since"]))
+        rows = readable_events(event_filter).filter(in_range(query), **filters)
         most = min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT)
         if not follows:
             older = rows.numbered_before(query.get("before"))
@@ -164,6 +162,9 @@ def _follows(request: Request, query: dict[str, Any], *, streams: bool) -> bool:
         message = "Requests that follow the log are in ascending order. Omit `order` and `before`."
         name = "before" if "before" in query else "order"
         raise InvalidRequest(message, errors=[FieldError(f"?{name}", "not_allowed", message)])
+    if "until" in query and (streams or query["wait"]):
+        message = "A stream or a wait has no end in time. Omit `until`."
+        raise InvalidRequest(message, errors=[FieldError("?until", "not_allowed", message)])
     return bool(follows) or query.get("order") == ASCENDING
 
 

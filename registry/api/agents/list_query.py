@@ -7,6 +7,7 @@ from functools import cache
 from rest_framework import serializers
 
 from controlplane.api.pages import PageQuery
+from controlplane.api.time_range import SinceField, UntilField
 from registry.agents.states import State
 from registry.api.agents.schemas import AgentRead
 from registry.listing.search import ORDERS
@@ -41,6 +42,11 @@ class AgentListQuery(PageQuery):
         allow_blank=True,
         help_text="Label selector as in Kubernetes: team=ml,tier!=dev,region in (eu,us),!old.",
     )
+    since = SinceField(
+        help_text="Only agents whose state has changed since then: a duration such as `1h`, or an"
+        " RFC 3339 time."
+    )
+    until = UntilField(help_text="Only agents whose state has not changed since then, written as `since`.")
     q = serializers.CharField(required=False, max_length=255, help_text="Filter by a part of the name.")
     sort = serializers.ChoiceField(choices=SORTS, required=False, default="name")
     only = serializers.CharField(

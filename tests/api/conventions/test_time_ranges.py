@@ -9,7 +9,8 @@ import pytest
 from controlplane.access.models import AuditRecord
 from controlplane.api.time_range import SinceField
 from controlplane.events.models import Event
-from tests.support.api_client import Api, make_project, token_for
+from registry.agents.models import Agent
+from tests.support.api_client import AGENT, Api, make_project, token_for
 
 HOURS = (30, 3, 1)
 
@@ -22,6 +23,11 @@ def old(db: None) -> None:
         facts = {"object_type": "project", "object_id": f"{hours}h", "actor": "ada", "at": at}
         Event.objects.create(type="project.updated", data={"project": "p"}, **facts)
         AuditRecord.objects.create(action="project.updated", request_id="r", **facts)
+
+
+def register(name: str) -> str:
+    body = {**AGENT, "name": name, "topic_name": f"dcm.agent.{name}"}
+    return Api(token_for("agent")).post("agents", body).json()["agent_id"]
 
 
 def objects(api: Api, path: str) -> list[str]:
@@ -42,14 +48,42 @@ def test_the_newest_comes_first_and_since_leaves_out_what_is_older(api, old, pat
     assert objects(api, f"{path}&since=30m") == []
 
 
-@pytest.mark.parametrize("path", ["audit", "events"])
+@pytest.mark.parametrize("path", ["audit?actor=ada", "events?object_type=project"])
+def test_until_leaves_out_what_is_newer(api, old, path):
+    assert objects(api, f"{path}&until=2h") == ["3h", "30h"]
+    assert objects(api, f"{path}&since=1d&until=2h") == ["3h"]
+    assert objects(api, f"{path}&since=2h&until=3h") == []
+
+
+def test_agents_are_found_by_the_time_of_their_last_change(api, db):
+    for hours in HOURS:
+        agent = register(f"a{hours}")
+        Agent.objects.filter(pk=agent).update(state_since=datetime.now(UTC) - timedelta(hours=hours))
+
+    def found(query: str) -> list[str]:
+        return [item["name"] for item in api.get(f"agents?sort=-state_since&{query}").json()["items"]]
+
+    assert found("since=2h") == ["a1"]
+    assert found("since=1d&until=2h") == ["a3"]
+    assert found("until=2h") == ["a3", "a30"]
+
+
+@pytest.mark.parametrize("query", ["wait=1", "after=0&wait=1"])
+def test_what_waits_has_no_end_in_time(api, query):
+    answer = api.get(f"events?until=1h&{query}")
+
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "?until")
+
+
+@pytest.mark.parametrize("path", ["audit", "events", "agents"])
+@pytest.mark.parametrize("name", ["since", "until"])
 @pytest.mark.parametrize(
     "since", ["yesterday", "2", "-2h", "2h%20ago", "2026-11-21T09:30:00", "9999999d", "99999w"]
 )
-def test_a_since_that_means_nothing_is_refused_and_named(api, path, since):
-    answer = api.get(f"{path}?since={since}")
+def test_a_time_that_means_nothing_is_refused_and_named(api, path, name, since):
+    answer = api.get(f"{path}?{name}={since}")
 
-    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "?since")
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, f"?{name}")
 
 
 def test_events_go_back_page_by_page_and_then_forward(api):
