@@ -50,7 +50,7 @@ def declare(
     """Refuse changes of overrides at and below a scope until a time.
 
     \b
-    cpctl freezes declare -d production --until 2026-11-30T08:00:00Z --reason "Black Friday"
+    cpctl freezes declare -p flytesnacks -d production --until 2030-11-30T08:00:00Z --reason "Black Friday"
     """
     scope = options.scope_of((project, domain, workflow, launch_plan))
     body = {
@@ -79,7 +79,7 @@ def change_freeze(
     """Change the end, the reason, or a start that is to come.
 
     \b
-    cpctl freezes change 0199c2a4-7b1e-7c55-9d0e-3f2a86b1c7d4 --until 2026-12-01T08:00:00Z
+    cpctl freezes change 019a9f5e-7c00-7000-8000-000000000031 --until 2030-12-01T08:00:00Z
     """
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"Change the freeze {freeze}?")
@@ -100,7 +100,7 @@ def end(
     """End a freeze now, so that overrides may change again.
 
     \b
-    cpctl freezes end 0199c2a4-7b1e-7c55-9d0e-3f2a86b1c7d4 -m "Traffic is back to normal"
+    cpctl freezes end 019a9f5e-7c00-7000-8000-000000000031 -m "Traffic is back to normal"
     """
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"End the freeze {freeze}?")

@@ -58,7 +58,7 @@ def schedule(
     """Change an override at a time, until a time, or both.
 
     \b
-    cpctl changes schedule task_resource -p flytesnacks -f gpus.yaml --until 2026-11-27T18:00:00Z
+    cpctl changes schedule task_resource -p flytesnacks -f gpus.yaml --until 2030-11-29T18:00:00Z
     """
     if bool(file) == delete:
         raise UsageError("Specify either --file or --delete.")
@@ -86,7 +86,7 @@ def cancel(
     """Cancel a scheduled change, or the end of one that is applied; then its values stay.
 
     \b
-    cpctl changes cancel 0199c2a4-7b1e-7c55-9d0e-3f2a86b1c7d5
+    cpctl changes cancel 019a9f5e-7c00-7000-8000-000000000031
     """
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"Cancel the change {change_id}?")

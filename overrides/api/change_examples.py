@@ -12,16 +12,16 @@ _CHANGE = {
     "state": "applied",
     "attributes": {"limits": {"gpu": "8"}},
     "before": {"limits": {"gpu": "4"}},
-    "at": "2026-11-23T09:30:00Z",
-    "until": "2026-11-27T18:00:00Z",
-    "due_at": "2026-11-27T18:00:00Z",
+    "at": "2030-11-23T09:30:00Z",
+    "until": "2030-11-29T18:00:00Z",
+    "due_at": "2030-11-29T18:00:00Z",
     "problem": "",
     "message": "Training until Friday",
     "planned_version": 3,
     "applied_version": 4,
     "created_by": "ada",
-    "created_at": "2026-11-23T09:30:00Z",
-    "applied_at": "2026-11-23T09:30:00Z",
+    "created_at": "2030-11-23T09:30:00Z",
+    "applied_at": "2030-11-23T09:30:00Z",
     "finished_at": None,
 }
 CHANGE = OpenApiExample("A change that expires", value=_CHANGE, response_only=True)
@@ -30,7 +30,7 @@ CHANGE_CREATED = OpenApiExample(
 )
 CHANGE_CANCELLED = OpenApiExample(
     "A cancelled change",
-    value={**_CHANGE, "state": "cancelled", "due_at": None, "finished_at": "2026-11-25T08:00:00Z"},
+    value={**_CHANGE, "state": "cancelled", "due_at": None, "finished_at": "2030-11-25T08:00:00Z"},
     response_only=True,
 )
 CHANGE_PAGE = OpenApiExample("Changes", value={"items": [_CHANGE], "next_cursor": None}, response_only=True)
@@ -40,7 +40,7 @@ CHANGE_WRITE = OpenApiExample(
         "scope": {"project": "flytesnacks", "domain": "development"},
         "resource_type": "task_resource",
         "patch": {"limits": {"gpu": "8"}},
-        "until": "2026-11-27T18:00:00Z",
+        "until": "2030-11-29T18:00:00Z",
         "message": "Training until Friday",
     },
     request_only=True,

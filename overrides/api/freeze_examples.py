@@ -8,10 +8,10 @@ _FREEZE = {
     "id": "0199c2a4-7b1e-7c55-9d0e-3f2a86b1c7d4",
     "scope": {"level": "domain", "project": "", "domain": "production", "workflow": "", "launch_plan": ""},
     "state": "active",
-    "starts_at": "2026-11-26T18:00:00Z",
-    "ends_at": "2026-11-30T08:00:00Z",
+    "starts_at": "2030-11-26T18:00:00Z",
+    "ends_at": "2030-11-30T08:00:00Z",
     "reason": "Black Friday",
-    "created_at": "2026-11-20T09:30:00Z",
+    "created_at": "2030-11-20T09:30:00Z",
     "created_by": "ada",
     "ended_at": None,
     "ended_by": "",
@@ -26,7 +26,7 @@ FREEZE_ENDED = OpenApiExample(
     value={
         **_FREEZE,
         "state": "ended",
-        "ended_at": "2026-11-29T10:00:00Z",
+        "ended_at": "2030-11-29T10:00:00Z",
         "ended_by": "ada",
         "version": 2,
     },
@@ -37,10 +37,10 @@ FREEZE_WRITE = OpenApiExample(
     "Production over Black Friday",
     value={
         "scope": {"domain": "production"},
-        "starts_at": "2026-11-26T18:00:00Z",
-        "ends_at": "2026-11-30T08:00:00Z",
+        "starts_at": "2030-11-26T18:00:00Z",
+        "ends_at": "2030-11-30T08:00:00Z",
         "reason": "Black Friday",
     },
     request_only=True,
 )
-FREEZE_PATCH = OpenApiExample("A later end", value={"ends_at": "2026-12-01T08:00:00Z"}, request_only=True)
+FREEZE_PATCH = OpenApiExample("A later end", value={"ends_at": "2030-12-01T08:00:00Z"}, request_only=True)

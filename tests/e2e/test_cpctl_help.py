@@ -220,12 +220,12 @@ def make_world(place: Cpctl) -> dict[str, str]:
     _done(admin.post("resource-types", yaml.safe_load(templates)["definition"]))
     _make_history(admin)
     provider = _make_agents(admin)
-    _make_configurations(admin)
     letters = _make_resources(admin)
     _done(admin.post("principals", {"name": "ada", "kind": "service"}))
     _done(admin.post("teams", {"slug": "ml"}))
-    for name in ("acme-ci", "flyte-eu-1"):
+    for name in ("acme-ci", "flyte-eu-1", "cluster-eu-prod"):
         _done(admin.post("principals", {"name": name, "kind": "service"}))
+    _make_configurations(admin)
     token = _done(admin.post("tokens", {"name": "old", "principal": "ada"}))
     bound = _done(admin.post("role-bindings", {"principal": "ada", "role": "viewer"}))
     join = _done(admin.post("join-tokens", {"name": "old", "name_pattern": "old-*"}))
@@ -235,6 +235,7 @@ def make_world(place: Cpctl) -> dict[str, str]:
     return {
         **dict.fromkeys(PROVIDERS, provider),
         **letters,
+        **_make_pending(admin),
         **_make_sink(admin, receiver_url),
         "pools revoke": _make_pool(admin),
         **_make_alert(admin, receiver_url),
@@ -245,6 +246,17 @@ def make_world(place: Cpctl) -> dict[str, str]:
         "agents join-tokens revoke": join["id"],
         "agent-configs grants withdraw": grant["id"],
     }
+
+
+def _make_pending(admin: Api) -> dict[str, str]:
+    """A freeze for each command that wants one, and a scheduled change; their ids, by command."""
+    until = {"ends_at": "2030-11-30T08:00:00Z", "reason": "Black Friday"}
+    freezes = {
+        f"freezes {verb}": _done(admin.post("override-freezes", {"scope": {"domain": domain}, **until}))["id"]
+        for verb, domain in (("change", "staging"), ("end", "staging"))
+    }
+    change = {"resource_type": "cluster_resource", "attributes": {}, "at": "2030-11-29T18:00:00Z"}
+    return {**freezes, "changes cancel": _done(admin.post("override-changes", change))["id"]}
 
 
 def _make_pool(admin: Api) -> str:
@@ -355,6 +367,8 @@ def _make_letter(name: str, subject: str, data: dict[str, str]) -> str:
 
 def _make_configurations(admin: Api) -> None:
     _done(admin.put("data-planes/eu-1", {}))
+    cluster = {"principal": "cluster-eu-prod", "namespaces": ["acme"]}
+    _done(admin.put("agent-config-clusters/eu-prod", cluster))
     for team, name in (("acme", "sensors"), ("sensors", "agents")):
         document = {"text": text(team, "acme_sensor")}
         _done(admin.put(f"agent-configs/{team}/{name}", document))
@@ -370,6 +384,7 @@ def _files(folder: Path, token: str, receiver_url: str) -> None:
     type_, rail = request_example("resource_types_create"), request_example("guard_rails_put")
     files = {
         "billing.yaml": billing,
+        "gpus.yaml": "limits:\n  gpu: '8'\n",
         "settings/billing.yaml": billing,
         "agents.yaml": text("acme", "acme_sensor"),
         "tra.yaml": "project: snacks\ndomain: development\ndefaults:\n  cpu: '1'\n",
