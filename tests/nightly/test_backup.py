@@ -29,6 +29,15 @@ def ask(up: Up, method: str, path: str, body: object = None) -> dict:
         return json.load(answer)
 
 
+def export(up: Up) -> bytes:
+    """Return all overrides as YAML."""
+    token = (up.data_dir / "admin.token").read_text().strip()
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/yaml"}
+    request = urllib.request.Request(f"{up.url}/api/v1/overrides/export", headers=headers)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return bytes(answer.read())
+
+
 def started(folder: Path, **environment: str) -> Up:
     up = Up(folder, "--no-demo", **environment)
     up.wait_for(READY)
@@ -44,6 +53,7 @@ def test_a_backup_of_one_machine_can_be_restored(tmp_path: Path) -> None:
         ask(first, "PUT", "overrides/task_resource?project=ads", {"attributes": {"limits": {"cpu": "2"}}})
         last = ask(first, "GET", "events?limit=200")["items"][0]["seq"]
 
+        exported = export(first)
         tables = run(commands("back up"), folder)
     finally:
         first.stop(signal.SIGKILL)
@@ -58,6 +68,8 @@ def test_a_backup_of_one_machine_can_be_restored(tmp_path: Path) -> None:
     try:
         (override,) = ask(again, "GET", "overrides?project=ads")["items"]
         assert override["attributes"] == {"limits": {"cpu": "2"}}
+        assert b"ads" in exported
+        assert export(again) == exported
         ask(again, "PUT", "overrides/task_resource?domain=staging", {"attributes": {"limits": {"cpu": "3"}}})
         events = ask(again, "GET", "events?limit=200")["items"]
         assert {event["seq"] <= last for event in events if event["object_id"].endswith("ads")} == {True}
