@@ -42,7 +42,9 @@ class Primary:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        # The highest timeline of each system, and that of servers which told it to this process itself.
         self._highest: dict[str, int] = {}
+        self._witnessed: dict[str, int] = {}
         self._preferred: Host | None = None
         self._avoided: frozenset[Host] = frozenset()
         self._refused_at = float("-inf")
@@ -67,14 +69,14 @@ class Primary:
         log.warning("database.old_timeline", host=_text(host), timeline=server.timeline, highest=highest)
         return False
 
-    def seen(self) -> Mapping[str, int]:
-        """Return the highest timeline of each system that this process knows."""
-        return self._highest
+    def witnessed(self) -> Mapping[str, int]:
+        """Return the highest timeline of each system that a server told to this process itself."""
+        return self._witnessed
 
     def learn(self, seen: Mapping[str, int]) -> None:
-        """Note the timelines that other processes have seen."""
+        """Note the timelines that other processes have seen by now, in place of what they told before."""
         with self._lock:
-            self._highest = highest_of(self._highest, seen)
+            self._highest = highest_of(self._witnessed, seen)
 
     def avoid(self, host: Host) -> None:
         """Try this host last: it has confirmed a change not in time, or answered nothing."""
@@ -88,6 +90,8 @@ class Primary:
     def _note(self, server: Server, host: Host) -> None:
         if server.timeline is None:
             return
+        if server.timeline > self._witnessed.get(server.system, 0):
+            self._witnessed = {**self._witnessed, server.system: server.timeline}
         if server.timeline > self._highest.get(server.system, 0):
             self._highest = {**self._highest, server.system: server.timeline}
         if host != self._preferred or host in self._avoided:

@@ -23,6 +23,14 @@ def highest_of(known: Mapping[str, int], others: Mapping[str, int]) -> dict[str,
     return {system: max(known.get(system, 0), others.get(system, 0)) for system in {*known, *others}}
 
 
+def worth_telling(witnessed: Mapping[str, int], told: Mapping[str, int]) -> dict[str, int]:
+    """Return what a process tells others: what it had from servers, and nobody has told a higher one.
+
+    What it knows from others only is not passed on. Else it would never end, also if it is wrong by now.
+    """
+    return {system: timeline for system, timeline in witnessed.items() if timeline >= told.get(system, 0)}
+
+
 def is_old(server: Server, highest: Mapping[str, int]) -> bool:
     """Return whether a server writes a timeline that another copy has left behind.
 

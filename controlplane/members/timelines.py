@@ -1,8 +1,9 @@
 """Timelines of Postgres that processes tell each other, by Valkey.
 
 A process that starts after a failover has seen no timeline, and would believe a former primary that answers
-first. It is a hint: without Valkey each process knows what it has seen itself. Living processes renew it, so
-it ends with the last of them, and a cluster that was restored to a lower timeline is not refused for ever.
+first. It is a hint: without Valkey each process knows what it has seen itself. Only processes that had it
+from a server renew it, so it ends with the last of them, and a cluster that was restored to a lower timeline
+is not refused for ever, also if processes are restarted one by one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from redis.exceptions import RedisError
 
 from controlplane.cluster.valkey import client_of
 from controlplane.database.primary import Primary, primary
+from controlplane.database.timelines import worth_telling
 
 _log = logging.getLogger(__name__)
 KEY = "controlplane:timelines"
@@ -35,15 +37,16 @@ def exchange(url: str = "", known: Primary = primary) -> None:
         client = _client(url or settings.REDIS_URL)
         told = _valid(client.hgetall(KEY))
         known.learn(told)
-        _tell(client, {name: seen for name, seen in known.seen().items() if seen > told.get(name, 0)})
+        _tell(client, worth_telling(known.witnessed(), told))
     except (RedisError, OSError) as error:
         _log.debug("timelines_not_exchanged", extra={"error": type(error).__name__})
 
 
 def _tell(client: Any, news: Mapping[str, int]) -> None:
+    if not news:
+        return
     with client.pipeline() as pipeline:
-        if news:
-            pipeline.hset(KEY, mapping=dict(news))
+        pipeline.hset(KEY, mapping=dict(news))
         pipeline.expire(KEY, KEPT_SECONDS)
         pipeline.execute()
 

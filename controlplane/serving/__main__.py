@@ -10,7 +10,7 @@ from typing import Any
 from controlplane.serving.supervisor import Supervisor
 from controlplane.serving.watcher import Watcher
 from controlplane.serving.worker import Serving, open_socket
-from controlplane.settings.web import WEB_HANG_SECONDS
+from controlplane.settings.web import LEAVE_SECONDS, WEB_HANG_SECONDS
 
 _DEFAULT_APPLICATION = "controlplane.asgi:application"
 
@@ -30,9 +30,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--leave-seconds",
         type=_not_negative,
-        default=0,
+        default=LEAVE_SECONDS,
         help="time after SIGTERM in which all requests are answered, and /readyz with 503, so that load"
-        " balancers send no new ones (default: %(default)s)",
+        " balancers send no new ones (default: LEAVE_SECONDS, here %(default)s)",
     )
     parser.add_argument("--tls-certificate", metavar="FILE", help="PEM; also needs --tls-key")
     parser.add_argument("--tls-key", metavar="FILE", help="PEM")

@@ -4,6 +4,7 @@ from controlplane.settings import environment as env
 
 __all__ = [
     "EFFECTIVE_SNAPSHOT_MIB",
+    "LEAVE_SECONDS",
     "WATCHERS_PER_PRINCIPAL",
     "WATCHERS_PER_WORKER",
     "WEB_HANG_SECONDS",
@@ -36,6 +37,13 @@ WEB_KEEP_ALIVE_SECONDS = env.integer(
     minimum=1,
     meaning="Seconds after which a web worker closes a connection without requests. A load balancer in front"
     " must close its own earlier, or some requests meet a connection that is being closed.",
+)
+LEAVE_SECONDS = env.integer(
+    "LEAVE_SECONDS",
+    default=0,
+    maximum=60,
+    meaning="Seconds after SIGTERM in which web, flyte-grpc and pools_redis answer as ever, and say that they"
+    " are not ready. Choose more than the time in which your load balancer notices. The Helm chart sets 5.",
 )
 EFFECTIVE_SNAPSHOT_MIB = env.integer(
     "EFFECTIVE_SNAPSHOT_MIB",

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import grpc
 from django.conf import settings
@@ -72,14 +71,22 @@ class FlyteServer:
         await self._server.start()
         return port
 
-    async def stop(self, grace: float) -> None:
-        """Answer running calls for at most `grace` seconds, and close all connections."""
+    async def announce_stop(self) -> None:
+        """Be unhealthy from now on, and answer all calls as ever."""
         if self._health is not None:
             await self._health.enter_graceful_shutdown()
+
+    async def stop(self, grace: float) -> None:
+        """Answer running calls for at most `grace` seconds, and close all connections."""
+        await self.announce_stop()
         await self._server.stop(grace)
         if self._reads is not None:
             await self._reads.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+# Gets the running server and its port.
+Until = Callable[[FlyteServer, int], Awaitable[None]]
 
 
 def _connection_ages(seconds: int) -> list[tuple[str, int]]:
@@ -94,8 +101,8 @@ def _connection_ages(seconds: int) -> list[tuple[str, int]]:
     return [("grpc.max_connection_age_ms", int(age)), ("grpc.max_connection_age_grace_ms", _GRACE_MS)]
 
 
-def serve(options: ListenOptions, *, grace: float, until: Callable[[int], Any]) -> None:
-    """Serve until the coroutine function `until` returns. It gets the port. Raises OSError."""
+def serve(options: ListenOptions, *, grace: float, until: Until) -> None:
+    """Serve until the coroutine function `until` returns. Raises OSError."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(options, grace, until))
 
@@ -118,10 +125,10 @@ def serves(options: ListenOptions) -> bool:
     return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
 
-async def _serve(options: ListenOptions, grace: float, until: Callable[[int], Any]) -> None:
+async def _serve(options: ListenOptions, grace: float, until: Until) -> None:
     server = FlyteServer(options)
     try:
-        await until(await server.start())
+        await until(server, await server.start())
     finally:
         await server.stop(grace)
 

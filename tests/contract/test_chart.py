@@ -345,7 +345,7 @@ def test_the_environment_is_that_of_compose(process):
     more = {
         "NATS_REPLICAS", "AGENT_CONFIGS_KUBERNETES_NAMESPACES", "PLUGIN_NODE", "PLUGIN_CONFIG_PATH",
         "PLUGIN_MIRROR", "MAX_BUNDLE_BYTES", "SCIM", "BOOT_INIT_IMAGE", "DATABASE_STATEMENT_TIMEOUT_MS",
-        "PLATFORM_DEFAULTS_PATH", "BUILD_COMMIT",
+        "PLATFORM_DEFAULTS_PATH", "BUILD_COMMIT", "LEAVE_SECONDS",
     }  # fmt: skip
 
     assert set(compose) <= set(chart)
@@ -401,8 +401,11 @@ def test_what_lives_is_probed_and_ends_in_order(case):
         assert grace >= 30
         if component_of(document) in ("web", "flyte-grpc", "pools-redis"):
             assert {"startupProbe", "readinessProbe"} <= set(container)
-            if case != "external":
-                assert container["lifecycle"]["preStop"]["exec"]["command"] == ["sleep", "5"]
+            # Their own time to leave: a hook would need a program in the image, and end before SIGTERM.
+            assert "lifecycle" not in container
+            left = int(environment_of(container).get("LEAVE_SECONDS", 0))
+            assert left == (0 if case == "external" else 5)
+            assert grace >= left + 20
         paths = {probe: container.get(probe, {}).get("httpGet", {}).get("path") for probe in PROBES}
         assert paths["livenessProbe"] in (None, "/livez")
         assert paths["startupProbe"] in (None, "/startupz")

@@ -90,15 +90,8 @@ class Up:
 class Web:
     """A web server that can be killed without warning, all of it at once, and started again."""
 
-    def __init__(
-        self,
-        environment: dict[str, str],
-        folder: Path,
-        *,
-        workers: int = 2,
-        options: tuple[str, ...] = (),
-    ) -> None:
-        self.workers, self._options = workers, options
+    def __init__(self, environment: dict[str, str], folder: Path, *, workers: int = 2) -> None:
+        self.workers = workers
         self.port, self._environment, self._log = free_port(), environment, folder / "web.log"
         self.url = f"http://127.0.0.1:{self.port}"
         self.start()
@@ -106,7 +99,7 @@ class Web:
     def start(self) -> None:
         command = ("-m", "controlplane.serving", "--workers", str(self.workers))
         self.process = subprocess.Popen(
-            (sys.executable, *command, *self._options, "--port", str(self.port)),
+            (sys.executable, *command, "--port", str(self.port)),
             env={"PATH": os.environ["PATH"], **self._environment},
             stdout=self._log.open("ab"),
             stderr=subprocess.STDOUT,

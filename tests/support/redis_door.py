@@ -23,12 +23,19 @@ KEY = "redisresourcemanager:agent-service:default"
 @contextmanager
 def running_door(live: Any, **settings: str) -> Iterator[int]:
     """Serve the database of the running system; yield the port."""
+    with door_process(live, **settings) as (port, _):
+        yield port
+
+
+@contextmanager
+def door_process(live: Any, **settings: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Yield the port and the process."""
     port = free_port()
     environment = {**os.environ, **live.environment, "POOLS_REDIS_PORT": str(port), **settings}
     process = subprocess.Popen([sys.executable, "manage.py", "pools_redis"], cwd=ROOT, env=environment)
     try:
         until(lambda: _answers(port), seconds=30)
-        yield port
+        yield port, process
     finally:
         process.terminate()
         process.wait(timeout=20)

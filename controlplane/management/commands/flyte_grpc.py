@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import asyncio
-import signal
 from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +11,10 @@ from controlplane.extras import is_installed, missing
 from controlplane.members.presence import present
 from controlplane.observability.process_pages import serve_metrics
 from controlplane.observability.traces.process import traced_process
+from controlplane.serving.stop_signals import StopSignals
 
 if TYPE_CHECKING:
-    from overrides.flyte.grpc_server import ListenOptions
+    from overrides.flyte.grpc_server import FlyteServer, ListenOptions
 
 # Time for running calls to finish; process managers kill after 30 s.
 _GRACE_SECONDS = 10.0
@@ -56,7 +55,7 @@ class Command(BaseCommand):
         serve_metrics("flyte-grpc")
         try:
             with traced_process("flyte-grpc"):
-                serve(_listening(), grace=_GRACE_SECONDS, until=self._until_stopped)
+                serve(_listening(), grace=_GRACE_SECONDS, until=self._until_left)
         except OSError as error:
             raise CommandError(
                 f"Cannot listen on {settings.FLYTE_GRPC_ADDRESS}:{settings.FLYTE_GRPC_PORT}: {error}."
@@ -64,15 +63,14 @@ class Command(BaseCommand):
                 " FLYTE_GRPC_TLS_KEY."
             ) from error
 
-    async def _until_stopped(self, port: int) -> None:
-        stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
+    async def _until_left(self, server: FlyteServer, port: int) -> None:
+        signals = StopSignals()
         self.stdout.write(f"Flyte gRPC on {settings.FLYTE_GRPC_ADDRESS}:{port}")
         self.stdout.flush()
         with present("flyte-grpc"):
-            await stop.wait()
+            await signals.wait()
+            await server.announce_stop()
+            await signals.leave(settings.LEAVE_SECONDS)
 
 
 def _check_encrypted() -> None:

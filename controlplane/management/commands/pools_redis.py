@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +10,7 @@ from controlplane.members.presence import present
 from controlplane.observability.process_pages import serve_metrics
 from controlplane.pools.redis_door.commands import DoorOptions
 from controlplane.pools.redis_door.server import Address, RedisDoor
+from controlplane.serving.stop_signals import StopSignals
 
 
 class Command(BaseCommand):
@@ -27,9 +27,7 @@ class Command(BaseCommand):
             ) from error
 
     async def _serve(self) -> None:
-        stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        signals = StopSignals()
         door = RedisDoor(
             Address(settings.POOLS_REDIS_ADDRESS, settings.POOLS_REDIS_PORT),
             DoorOptions(settings.POOLS_REDIS_TRUE_COUNTS, settings.POOLS_REDIS_DEFAULT_CAPACITY),
@@ -39,5 +37,6 @@ class Command(BaseCommand):
         self.stdout.write(f"Pools for Redis clients on {settings.POOLS_REDIS_ADDRESS}:{port}")
         self.stdout.flush()
         with present("pools-redis"):
-            await stop.wait()
+            await signals.wait()
+            await signals.leave(settings.LEAVE_SECONDS)
             await door.stop()

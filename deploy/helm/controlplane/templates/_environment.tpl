@@ -30,6 +30,9 @@
 {{- if ne (int $values.nats.replicas) 1 }}
 - {name: NATS_REPLICAS, value: {{ $values.nats.replicas | quote }}}
 {{- end }}
+{{- if and $values.leaveSeconds (has .component (list "web" "flyte-grpc" "pools-redis")) }}
+- {name: LEAVE_SECONDS, value: {{ $values.leaveSeconds | quote }}}
+{{- end }}
 - {name: DCM_AGENTS, value: {{ $values.nats.dcmAgents | quote }}}
 {{- if $values.plugins.enabled }}
 - {name: PLUGIN_STORE, value: /plugins/store}

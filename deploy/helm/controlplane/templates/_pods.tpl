@@ -84,14 +84,6 @@ image: {{ include "controlplane.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end -}}
 
-{{- define "controlplane.preStop" -}}
-{{- with .Values.preStopSeconds }}
-lifecycle:
-  preStop:
-    exec: {command: [sleep, {{ . | quote }}]}
-{{- end }}
-{{- end -}}
-
 {{- define "controlplane.mounts" -}}
 - {name: tmp, mountPath: /tmp}
 - {name: secrets, mountPath: /run/secrets/controlplane, readOnly: true}

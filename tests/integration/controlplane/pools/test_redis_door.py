@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,7 +15,7 @@ from django.conf import settings
 from controlplane.pools.models import Pool, PoolLease
 from controlplane.scopes import Scope
 from tests.support.api_client import token_for
-from tests.support.redis_door import KEY, allocate, client, running_door
+from tests.support.redis_door import KEY, allocate, client, door_process, running_door
 
 POOL = "agent-service:default"
 TOKEN = "ex:shop:prod:f1-n0-0"
@@ -151,3 +152,15 @@ def test_no_unit_is_granted_twice_where_upstream_grants_too_many(door):
     print(f"capacity 3, most at once: ours {ours}, upstream's algorithm on Valkey {theirs}")
     assert ours == 3
     assert theirs > 3
+
+
+def test_a_door_that_leaves_serves_new_clients_until_a_second_signal(system: Any) -> None:
+    with door_process(system, LEAVE_SECONDS="30") as (port, process):
+        process.terminate()
+
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)
+        assert client(port).ping()
+
+        process.terminate()
+        assert process.wait(15) == 0

@@ -17,8 +17,8 @@ from tests.support.waiting import until
 
 @pytest.fixture
 def web(live, tmp_path: Path) -> Iterator[Web]:
-    environment = as_application(live.environment, "web")
-    web = Web(environment, tmp_path, workers=1, options=("--leave-seconds", "4"))
+    environment = {**as_application(live.environment, "web"), "LEAVE_SECONDS": "4"}
+    web = Web(environment, tmp_path, workers=1)
     try:
         web.wait_until_ready()
         yield web

@@ -427,6 +427,22 @@ def test_a_stop_lets_calls_end(live, started):
     assert Api(token_for("admin")).get("overrides").json()["items"][0]["version"] >= 1
 
 
+def test_health_ends_before_answers_do(started):
+    port, process = started(LEAVE_SECONDS="30")
+    process.send_signal(signal.SIGTERM)
+
+    def health() -> Any:
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            return health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest()).status
+
+    until(lambda: health() == health_pb2.HealthCheckResponse.NOT_SERVING, 10, pause=0.1)
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as later:
+        assert AdminServiceStub(later).GetVersion(version_pb2.GetVersionRequest()).control_plane_version
+    # A second signal ends the time to leave.
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+
+
 @pytest.mark.nightly
 def test_a_client_reconnects_now_and_then_and_no_call_fails(live, started):
     make_project()

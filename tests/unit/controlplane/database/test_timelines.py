@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from controlplane.database.hosts import hosts_of, in_order
 from controlplane.database.primary import Primary, server_of
-from controlplane.database.timelines import Server, is_old
+from controlplane.database.timelines import Server, is_old, worth_telling
 
 A, B, C = ("a", "1"), ("b", "2"), ("c", "3")
 URL = {"host": "a,b,c", "port": "1,2,3", "target_session_attrs": "read-write", "dbname": "x"}
@@ -20,6 +20,21 @@ def test_a_server_is_old_if_another_copy_of_it_has_gone_on():
     assert is_old(Server("7", 2), seen)
     assert not is_old(Server("7", 3), seen)
     assert not is_old(Server("7", 4), seen)
+
+
+def test_a_process_tells_what_it_had_from_servers_unless_others_know_better():
+    assert worth_telling({"7": 3, "8": 1}, {"7": 4, "9": 9}) == {"8": 1}
+    assert worth_telling({"7": 4}, {"7": 4}) == {"7": 4}
+
+
+def test_what_others_told_is_forgotten_and_what_a_server_told_is_not():
+    known = Primary()
+    known.admit(Server("7", 2), A)
+    known.learn({"7": 3, "8": 5})
+    assert (known.is_old(Server("7", 2)), known.is_old(Server("8", 4))) == (True, True)
+    known.learn({})
+    assert (known.is_old(Server("7", 1)), known.is_old(Server("8", 4))) == (True, False)
+    assert known.witnessed() == {"7": 2}
 
 
 def test_a_standby_and_another_system_are_not_old():
