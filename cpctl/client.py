@@ -62,6 +62,14 @@ class Response:
         return self.body.decode()
 
     @property
+    def problem_code(self) -> str:
+        """Return the code of a problem document; empty if it is none."""
+        try:
+            return str(json.loads(self.body)["code"]) if self.status >= 400 else ""
+        except (ValueError, TypeError, KeyError):
+            return ""
+
+    @property
     def etag(self) -> str:
         return self.headers.of("ETag")
 
@@ -144,7 +152,14 @@ class Api:
             tried += 1
             answer = self._send_once(request, timeout)
             after = answer.headers.of("Retry-After")
-            wait = pause(tried, answer.status, again=again, retry_after=after, luck=random.random())  # noqa: S311  (jitter)
+            wait = pause(
+                tried,
+                answer.status,
+                again=again,
+                retry_after=after,
+                luck=random.random(),  # noqa: S311  (jitter)
+                code=answer.problem_code,
+            )
             if wait is None or not self._tries:
                 return _checked(answer, self.context.server)
             self._trace(f"* retry in {wait:.1f} s")

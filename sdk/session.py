@@ -174,8 +174,9 @@ class _Tries:
         """Seconds until the next try; None: this was the last. No answer: the connection failed."""
         self._tried += 1
         status, after = (0, "") if answer is None else (answer.status_code, _retry_after(answer))
+        code = "" if answer is None else _code(answer)
         luck = random.random()  # noqa: S311  (jitter)
-        return pause(self._tried, status, again=self._again, retry_after=after, luck=luck)
+        return pause(self._tried, status, again=self._again, retry_after=after, luck=luck, code=code)
 
 
 class _Patient(httpx.Client):
@@ -262,6 +263,14 @@ def _checked_answer(answer: httpx.Response) -> Any:
     except ValueError:
         document = {}
     raise Problem(answer.status_code, document if isinstance(document, dict) else {}, _retry_after(answer))
+
+
+def _code(answer: httpx.Response) -> str:
+    """Return the code of a problem document; empty if it is none, or a stream."""
+    try:
+        return str(answer.json()["code"]) if answer.status_code >= 400 else ""
+    except (httpx.ResponseNotRead, ValueError, TypeError, KeyError):
+        return ""
 
 
 def _retry_after(answer: httpx.Response) -> str:

@@ -312,6 +312,23 @@ def test_its_layer_tries_again_with_the_same_key_and_asks_for_a_new_token(sdk):
     assert len({key for _, key in requests}) == 1
 
 
+@pytest.mark.parametrize(("method", "sent"), [("PATCH", 1), ("POST", 2)])
+def test_an_unknown_outcome_is_repeated_with_a_key_only(sdk, method, sent):
+    requests = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        is_first = len(requests) == 1
+        return httpx.Response(
+            503 if is_first else 200, headers={"Retry-After": "0"}, json={"code": "outcome_unknown"}
+        )
+
+    client = layer(sdk).connect("http://x", "token", transport=httpx.MockTransport(answer))
+    response = client.get_httpx_client().request(method, "/api/v1/projects/p", json={})
+
+    assert (len(requests), response.status_code) == (sent, 503 if sent == 1 else 200)
+
+
 def test_what_the_guide_shows_runs(sdk, live, capsys):
     (block,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     make_project()

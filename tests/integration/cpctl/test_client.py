@@ -86,6 +86,16 @@ def test_a_put_that_may_have_happened_is_not_sent_again(server, api):
     assert len(server.requests) == 1
 
 
+def test_what_the_server_does_not_know_either_is_sent_again_with_a_key_only(server, api):
+    unknown = (503, {"Retry-After": "0"}, b'{"code": "outcome_unknown", "detail": "Perhaps."}')
+    server.answers = [unknown, unknown, ok({"done": True})]
+
+    with pytest.raises(ApiError, match="Perhaps"):
+        api.send("PUT", "things", {}, headers={"If-Match": '"v1"'})
+    assert api.post("things", {}).json() == {"done": True}
+    assert [method for method, _, _ in server.requests] == ["PUT", "POST", "POST"]
+
+
 def test_a_read_asks_for_the_change_before_it(server, api):
     server.answers = [ok({}), (200, {"X-Controlplane-Position": "1/0/A:sig"}, b"{}"), ok({}), ok({})]
 

@@ -62,6 +62,13 @@ def test_the_pause_before_another_try(tried, status, again, retry_after, expecte
     assert seconds == (None if expected is None else pytest.approx(expected))
 
 
+def test_an_outcome_that_the_server_does_not_know_is_no_refusal():
+    """Sent again, a change that was saved would meet its own ETag, or happen twice."""
+    unknown = {"retry_after": "", "luck": 0.5, "code": "outcome_unknown"}
+    assert pause(1, 503, again=False, **unknown) is None
+    assert pause(1, 503, again=True, **unknown) == pytest.approx(0.2)
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "merged", "conflicts"),
     [

@@ -24,6 +24,7 @@ def test_a_dead_machine_is_noticed_within_twelve_seconds():
     assert {name: parameters[name] for name in FAILURE_DETECTION} == FAILURE_DETECTION
     silence = FAILURE_DETECTION["keepalives_idle"]
     assert silence + FAILURE_DETECTION["keepalives_interval"] * FAILURE_DETECTION["keepalives_count"] <= 12
+    assert parameters.get("keepalives", 1) == 1
     assert "target_session_attrs" not in parameters, "One host is used as it is."
 
 
