@@ -40,7 +40,7 @@ def local(transactional_db, monkeypatch, settings) -> Iterator[grpc.Channel]:
     port: Future[int] = Future()
     stop = threading.Event()
 
-    async def until(own_port: int) -> None:
+    async def until(server: grpc_server.FlyteServer, own_port: int) -> None:
         port.set_result(own_port)
         await asyncio.to_thread(stop.wait)
 
