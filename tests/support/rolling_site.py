@@ -166,6 +166,8 @@ def environment_for(services: Services, database: str) -> dict[str, str]:
         "THROTTLE_ANONYMOUS_PER_MINUTE": "0",
         "THROTTLE_CALLER_PER_MINUTE": "0",
         "LOG_LEVEL": "INFO",
+        # As docs/operations.md recommends; earlier releases do not know it.
+        "LEAVE_SECONDS": "2",
     }
 
 
