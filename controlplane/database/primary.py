@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg
 import structlog
+from prometheus_client import Counter
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGconn
 
@@ -21,6 +22,9 @@ from controlplane.database.hosts import Host, hosts_of, in_order
 from controlplane.database.timelines import Server, highest_of, is_old
 
 log = structlog.get_logger(__name__)
+REFUSED = Counter(
+    "cp_db_former_primary_refused_total", "Connections to a former primary of Postgres that were refused."
+)
 # Seconds for which `/readyz` reports a refused former primary.
 _REFUSED_SECONDS = 30.0
 # A standby has no position to write at, and the function would fail there.
@@ -66,6 +70,7 @@ class Primary:
             self._refused_at = time.monotonic()
             self._avoid(host)
         highest = self._highest[server.system]
+        REFUSED.inc()
         log.warning("database.old_timeline", host=_text(host), timeline=server.timeline, highest=highest)
         return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.db import connection
-from prometheus_client import Counter, Histogram, Metric
+from prometheus_client import Counter, Gauge, Histogram, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -18,6 +18,12 @@ OUTBOX_SENT_SECONDS = Histogram(
     "From a change until NATS has stored its message for an agent.",
     # The second: the objective.
     buckets=(0.5, 2, 60),
+)
+STREAM_REPLICAS_MISSING = Gauge(
+    "cp_stream_replicas_missing",
+    "Copies of a stream of NATS that are off, or have not everything.",
+    ["stream"],
+    multiprocess_mode="livemax",
 )
 OUTBOX_FAILED = Counter("cp_outbox_failed_total", "Attempts that failed.", ["reason"])
 

@@ -76,7 +76,19 @@ def stream_facts(answer: Mapping[str, Any], difference: str) -> StreamFacts:
         state["bytes"],
         state["first_seq"],
         state["last_seq"],
+        missing_replicas(answer),
     )
+
+
+def missing_replicas(answer: Mapping[str, Any]) -> int:
+    """Return how many copies of a stream are off, or behind. A server that is alone tells of none."""
+    copies = answer["config"].get("num_replicas", 1)
+    cluster = answer.get("cluster") or {}
+    followers = [
+        one for one in cluster.get("replicas") or () if one.get("current") and not one.get("offline")
+    ]
+    there = len(followers) + bool(cluster.get("leader"))
+    return max(copies - there, 0) if copies > 1 else 0
 
 
 def consumer_request(spec: ConsumerSpec) -> bytes:

@@ -113,7 +113,10 @@ class StreamSpec:
 
 @dataclass(frozen=True, slots=True)
 class StreamFacts:
-    """A stream as it is. difference: what differs from what is needed and cannot be changed, or ""."""
+    """A stream as it is. difference: what differs from what is needed and cannot be changed, or "".
+
+    missing_replicas: how many of its copies are off, or have not everything.
+    """
 
     name: str
     created_at: datetime
@@ -122,6 +125,7 @@ class StreamFacts:
     bytes: int
     first_sequence: int
     last_sequence: int
+    missing_replicas: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 from controlplane.database.locks import AdvisoryLock, lock
 from controlplane.messaging import outbox
 from controlplane.messaging.loops import repeat
+from controlplane.messaging.metrics import STREAM_REPLICAS_MISSING
 from controlplane.messaging.models import StreamRecord
 from controlplane.messaging.nats import NatsConnection
 from controlplane.messaging.nats_types import NatsRefused, StreamSpec
@@ -112,6 +113,7 @@ def set_up(nats: NatsConnection, spec: StreamSpec) -> Observed:
     except NatsRefused as error:
         # Such as subjects that another stream has.
         return Observed(spec.name, None, f"cannot be created: {error}")
+    STREAM_REPLICAS_MISSING.labels(spec.name).set(facts.missing_replicas)
     return Observed(spec.name, facts.created_at, facts.difference)
 
 

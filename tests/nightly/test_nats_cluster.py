@@ -16,6 +16,7 @@ from controlplane.delivery.sinks import create_sink
 from controlplane.events.models import Event
 from controlplane.identity.actors import Actor
 from controlplane.messaging.nats import NatsConnection
+from controlplane.messaging.nats_api import missing_replicas
 from controlplane.messaging.nats_types import ConsumerSpec, Received
 from tests.integration.controlplane.delivery import conftest as delivery
 from tests.integration.controlplane.delivery.conftest import move
@@ -46,11 +47,16 @@ def test_killed_leaders_lose_no_event_and_change_no_order(creator, cluster, tmp_
         gaps = [_kill_leader(cluster, nats) for _ in range(_KILLS)]
         writer.join()
         until(lambda: _delivered() == _EVENTS, 120)
+        until(lambda: _missing_copies(nats) == 0, 60)
         stored = _stored(nats)
-    print(f"\n{_KILLS} leaders killed; seconds until the next event was stored: {gaps}")
     ids = [one.headers["ce-id"] for one in stored]
+    written = set(map(str, Event.objects.filter(type="thing.moved").values_list("id", flat=True)))
+    print(
+        f"\n{_KILLS} leaders killed, acknowledged {_EVENTS}, lost {len(written - set(ids))}"
+        f", twice {len(ids) - len(set(ids))}, gaps until the next event was stored {gaps} s"
+    )
     assert len(ids) == len(set(ids)) == _EVENTS
-    assert set(ids) == set(map(str, Event.objects.filter(type="thing.moved").values_list("id", flat=True)))
+    assert set(ids) == written
     for number in range(_THINGS):
         of_one = [int(one.headers["ce-cpseq"]) for one in stored if _is_of(one, number)]
         assert of_one == sorted(of_one)
@@ -70,8 +76,13 @@ def _kill_leader(cluster: NatsCluster, nats: NatsConnection) -> float:
     began, delivered = time.monotonic(), _delivered()
     until(lambda: _delivered() > delivered, 60)
     gap = round(time.monotonic() - began, 1)
+    assert _missing_copies(nats) == 1
     cluster.restart(leader)
     return gap
+
+
+def _missing_copies(nats: NatsConnection) -> int:
+    return missing_replicas(nats._api(f"STREAM.INFO.{EVENTS_STREAM.name}"))
 
 
 def _delivered() -> int:

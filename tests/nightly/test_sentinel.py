@@ -57,5 +57,6 @@ def test_cache_counters_and_queue_follow_the_primary(watched: ValkeyWithSentinel
     until(lambda: succeeds(lambda: counters.incr("attempts")), seconds=30)
     until(lambda: succeeds(lambda: app.send_task("pools.sweep", expires=60, retry=False)), seconds=30)
     length = client_of(watched.url, **TIMEOUTS).llen("celery")
-    print(f"gap {gap:.1f} s, tasks in the queue afterwards: {length}")
+    # Replication is asynchronous: no task is the only trace of a duty.
+    print(f"\ngap {gap:.1f} s, tasks acknowledged 2, lost {2 - length}")
     assert gap < 20

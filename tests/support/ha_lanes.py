@@ -17,12 +17,12 @@ from tests.support.paths import ROOT
 _LANES = ("postgres_failover", "sentinel", "nats_cluster", "replicas", "upgrade", "regions", "backup")
 # The whole API, as one of the lanes.
 _POOLER = "pgbouncer"
-_FIGURES = re.compile(r"\b(?:acknowledged|lost|passed|failed|skipped)\b")
+_FIGURES = re.compile(r"\b(?:acknowledged|lost|gaps?|stale|longest|passed|failed|skipped)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """figures: the lines that tell what was acknowledged, lost, passed or failed."""
+    """figures: the lines that tell what was acknowledged or lost, how long gaps were, and what passed."""
 
     lane: str
     code: int

@@ -6,6 +6,8 @@ from controlplane.observability.alerting.rules import Alert, Severity
 from controlplane.observability.alerting.thresholds import Threshold
 
 _DAY = 86_400
+# Outcomes of reads that no replica answered though it might have.
+_UNUSABLE = "stale|timeline|away|conflict|failed"
 CAUSES = (
     Alert(
         "CpMetricsAbsent",
@@ -149,6 +151,31 @@ CAUSES = (
         "Postgres waits for a standby with each commit, and none is connected.",
         "Changes hang until a standby is back.",
         "1m",
+    ),
+    Alert(
+        "CpFormerPrimary",
+        "sum(increase(cp_db_former_primary_refused_total[10m])) > 0",
+        Severity.TICKET,
+        "A former primary of Postgres still accepts connections.",
+        "It was cut off while a standby was promoted. Controlplane refuses it; other clients may not.",
+        "5m",
+    ),
+    Alert(
+        "CpReplicasUnused",
+        f'sum(rate(cp_replica_reads_total{{outcome=~"{_UNUSABLE}"}}[10m]))'
+        f' / sum(rate(cp_replica_reads_total{{outcome=~"replica|{_UNUSABLE}"}}[10m])) > 0.5',
+        Severity.TICKET,
+        "Replicas of Postgres answer less than half of the reads that they could.",
+        "They are away, behind, or follow a former primary. The primary does their work too.",
+        "10m",
+    ),
+    Alert(
+        "CpStreamReplicasMissing",
+        Threshold("cp_stream_replicas_missing", 0, by="stream"),
+        Severity.TICKET,
+        "The stream {{ $labels.stream }} of NATS lacks {{ $value }} of its copies.",
+        "A server of NATS is off. If one more fails, messages wait in Postgres.",
+        "5m",
     ),
     Alert(
         "CpKeyRotationOverdue",
