@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(bool(haproxy.missing()), reason=haproxy.missing(
 # Seconds of traffic with both versions side by side.
 BESIDE = 5
 # A lock waits a second at most, and then everybody else goes on.
-LONGEST_GAP = 3.0
+LONGEST_GAP, LONGEST_LOCK_WAIT = 3.0, 1.0
 PROCESSES = ("web-1", "web-2", "worker", "beat", "relay")
 EXPORT = """
 import sys, django
@@ -117,17 +117,21 @@ def judge(site: RollingSite) -> None:
     answers = site.answers()
     failed = {answer: number for answer, number in answers.items() if answer[0] == 0 or answer[0] >= 500}
     gap, unavailable = site.longest_gap(), site.unavailable()
-    counted = verdicts.values()
+    counted, waits = verdicts.values(), site.lock_waits.longest
     print(
         f"\nanswers {sum(answers.values())}, failed {sum(failed.values())}"
         f", acknowledged {sum(verdict.acknowledged for verdict in counted)}"
         f", unknown {sum(verdict.unknown for verdict in counted)}"
         f", lost {sum(len(verdict.lost) for verdict in counted)}"
         f", twice {sum(len(verdict.twice) for verdict in counted)}"
-        f", longest gap {gap:.1f} s, wrongly unavailable {len(unavailable)}",
+        f", longest gap {gap:.1f} s, wrongly unavailable {len(unavailable)}"
+        f"\nlists {dict(site.lists.statuses)}, longest waits for locks {waits}"
+        f" in {site.lock_waits.looks} looks",
         flush=True,
     )
-    assert failed == {}
+    assert failed == {}, site.front_log()
+    assert set(site.lists.statuses) == {200}, site.lists.failures
+    assert waits["processes"][0] <= LONGEST_LOCK_WAIT
     for kind, verdict in verdicts.items():
         assert (verdict.lost, verdict.twice, verdict.untrue) == ([], [], []), kind
     assert unavailable == []

@@ -117,7 +117,7 @@ class Writer(threading.Thread):
         status, code = self._send(change)
         change.answers.append((status, code))
         self.answers[status, code] += 1
-        if status in (200, 201):
+        if status in (200, 201, 202):
             change.told = Told.DONE
             self.last_done = change.name
             self.acknowledged_at.append(time.monotonic())
@@ -140,11 +140,19 @@ class Writer(threading.Thread):
         try:
             self._connection.request(method, f"/api/v1/{path}", json.dumps(body), headers)
             answer = self._connection.getresponse()
-            document = json.loads(answer.read() or b"{}")
-        except (OSError, http.client.HTTPException, ValueError):
+            content = answer.read()
+        except (OSError, http.client.HTTPException):
             self._connection.close()
             return 0, "no answer"
-        return answer.status, "" if answer.status < 300 else str(document.get("code"))
+        return answer.status, "" if answer.status < 300 else _code(content)
+
+
+def _code(content: bytes) -> str:
+    """Return the code of a problem document. A proxy's own page has none."""
+    try:
+        return str(json.loads(content).get("code"))
+    except ValueError:
+        return "no problem document"
 
 
 def _number_of(name: str) -> int:
@@ -167,7 +175,13 @@ def _override(name: str) -> tuple[str, str, dict[str, Any]]:
     return "POST", "overrides:apply?managed_by=lane", {"documents": [document]}
 
 
+def _resource(name: str) -> tuple[str, str, dict[str, Any]]:
+    return "POST", f"resources?id={name}", {"service_type": "vm", "spec": {"number": _number_of(name)}}
+
+
 TEAM, LEASE, OVERRIDE = Kind("team", _team), Kind("lease", _lease), Kind("override", _override)
+# Each leaves work behind: a message, and an agent that does not answer it.
+RESOURCE = Kind("resource", _resource, pause=0.2)
 # How often each change took effect, by its name.
 FOUND = {
     TEAM: "SELECT object_id, count(*) FROM access_auditrecord WHERE object_type = 'team' GROUP BY 1",
@@ -175,5 +189,8 @@ FOUND = {
     OVERRIDE: """
         SELECT project || '-' || (attributes #>> '{defaults,cpu}'), count(*) FROM overrides_overrideversion
          WHERE attributes IS NOT NULL GROUP BY 1
+    """,
+    RESOURCE: """
+        SELECT object_id, count(*) FROM access_auditrecord WHERE action = 'resource.requested' GROUP BY 1
     """,
 }

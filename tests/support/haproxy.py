@@ -11,7 +11,10 @@ from controlplane.local.programs import Program, RunningProgram, free_port, star
 from tests.support.paths import ROOT
 
 _RULES = """
+global
+  log stdout format raw local0 notice
 defaults
+  log global
   mode http
   timeout connect 2s
   timeout client 60s

@@ -20,8 +20,10 @@ from controlplane.local.programs import Program, RunningProgram, free_port, star
 from tests.conftest import as_application
 from tests.support.failover_agents import Beats
 from tests.support.failover_site import LIVENESS, WRITERS, Reader
-from tests.support.failover_writes import FOUND, OVERRIDE, TEAM, Verdict, Writer, judge, longest_gap
+from tests.support.failover_writes import FOUND, OVERRIDE, RESOURCE, TEAM, Verdict, Writer, judge, longest_gap
 from tests.support.haproxy import HAProxy
+from tests.support.list_reader import ListReader
+from tests.support.lock_waits import LockWaits
 from tests.support.releases import Release
 from tests.support.waiting import is_reachable, until
 
@@ -34,9 +36,9 @@ class RollingSite:
 
     def __init__(self, services: Services, folder: Path, release: Release) -> None:
         self.folder = folder
-        self.environment = environment_for(services, f"upgrade_{free_port()}")
+        self.environment = {**environment_for(services, f"upgrade_{free_port()}"), "LEAVE_SECONDS": "1"}
         self.ports = {"web-1": free_port(), "web-2": free_port()}
-        self._threads: list[Writer | Reader | Beats] = []
+        self._threads: list[Writer | Reader | Beats | ListReader | LockWaits] = []
         self._set_up(release)
         self.front = HAProxy(folder, tuple(self.ports.values()))
         self.running: dict[str, RunningProgram] = {}
@@ -52,13 +54,14 @@ class RollingSite:
 
     def start_load(self) -> None:
         port, token = self.front.port, self._token
-        self.writers = [Writer(port, token, kind, number) for number, kind in enumerate(WRITERS)]
+        self.writers = [Writer(port, token, kind, number) for number, kind in enumerate((*WRITERS, RESOURCE))]
         self._prepare_writers()
         seen = [writer for writer in self.writers if writer.kind in (TEAM, OVERRIDE)]
         self.readers = [Reader(port, token, seen)]
         alone, many = self._agents[:_ALONE], self._agents[_ALONE:]
         self.beats = [Beats(port, alone, every=2.5), Beats(port, many, every=2.5, token=token, batch=50)]
-        self._threads = [*self.writers, *self.readers, *self.beats]
+        self.lists, self.lock_waits = ListReader(port, token), LockWaits(self.environment["DATABASE_URL"])
+        self._threads = [*self.writers, *self.readers, *self.beats, self.lists, self.lock_waits]
         self._began = time.monotonic()
         for thread in self._threads:
             thread.start()
@@ -82,7 +85,7 @@ class RollingSite:
         answers: Counter[tuple[int, str]] = Counter()
         for writer in self.writers:
             answers += writer.answers
-        for other in (*self.readers, *self.beats):
+        for other in (*self.readers, *self.beats, self.lists):
             statuses = other.answers if isinstance(other, Reader) else other.statuses
             answers += Counter({(status, ""): number for status, number in statuses.items()})
         return answers
@@ -91,6 +94,10 @@ class RollingSite:
         """Return the longest time without an acknowledged write, in seconds."""
         written = [at for writer in self.writers for at in writer.acknowledged_at]
         return longest_gap(written, self._began, max(written))
+
+    def front_log(self) -> str:
+        """Return when HAProxy took a web server for dead or alive, and why."""
+        return (self.folder / "haproxy.log").read_text()
 
     def unavailable(self) -> list[str]:
         statement = "SELECT object_id FROM events_event WHERE type = 'agent.unavailable'"
