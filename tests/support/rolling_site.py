@@ -36,7 +36,7 @@ class RollingSite:
 
     def __init__(self, services: Services, folder: Path, release: Release) -> None:
         self.folder = folder
-        self.environment = {**environment_for(services, f"upgrade_{free_port()}"), "LEAVE_SECONDS": "1"}
+        self.environment = environment_for(services, f"upgrade_{free_port()}")
         self.ports = {"web-1": free_port(), "web-2": free_port()}
         self._threads: list[Writer | Reader | Beats | ListReader | LockWaits] = []
         self._set_up(release)
