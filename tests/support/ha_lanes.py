@@ -53,7 +53,7 @@ def _run(lane: str) -> Outcome:
     assert process.stdout is not None
     for line in process.stdout:
         print(line, end="", flush=True)
-        if _FIGURES.search(line):
+        if _FIGURES.search(line) and not line.startswith((">", "E ", " ")):
             figures.append(line.strip().strip("=").strip())
     return Outcome(lane, process.wait(), time.monotonic() - began, tuple(figures[-20:]))
 
