@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 from django.db import OperationalError, close_old_connections, connection
+from prometheus_client import REGISTRY
 
 from controlplane.database import silence
 from controlplane.database.prepared_connection import PreparedConnection
@@ -38,6 +39,10 @@ def promoted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Primary]:
     connection.close()
 
 
+def refused() -> float:
+    return REGISTRY.get_sample_value("cp_db_former_primary_refused_total") or 0.0
+
+
 def begin_request() -> None:
     close_old_connections()
     with connection.cursor() as cursor:
@@ -53,9 +58,11 @@ def test_our_server_has_a_timeline_and_a_name():
 
 
 def test_an_open_connection_to_a_former_primary_is_left_at_the_next_request(promoted):
+    before = refused()
     with pytest.raises(OperationalError, match="former primary"):
         begin_request()
     assert promoted.has_refused()
+    assert refused() > before
 
 
 def test_readiness_tells_that_a_former_primary_is_there(promoted):

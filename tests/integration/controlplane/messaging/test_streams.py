@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection, transaction
+from prometheus_client import REGISTRY
+from prometheus_client.samples import Sample
 
 from controlplane.database.locks import AdvisoryLock, lock
 from controlplane.messaging.models import OutboxMessage, StreamRecord
@@ -60,6 +62,10 @@ def test_messages_that_were_delivered_too_often_are_reported_in_a_stream(nats: N
     assert advisory.subject.endswith(f".{REQUESTS}.alpha-consumer")
 
 
+def shown(metric: str) -> list[Sample]:
+    return [sample for family in REGISTRY.collect() if family.name == metric for sample in family.samples]
+
+
 @pytest.mark.django_db
 def test_a_stream_of_another_kind_is_reported_and_left_alone(nats: NatsConnection) -> None:
     nats.ensure_stream(StreamSpec(REQUESTS, ("dcm.agent.>",), "limits", max_age_seconds=259200))
@@ -70,6 +76,8 @@ def test_a_stream_of_another_kind_is_reported_and_left_alone(nats: NatsConnectio
     assert differences[REQUESTS] == "retention is limits, not workqueue"
     assert "overlap" in differences[STATUS]
     assert differences[RESPONSES] == ""
+    missing = {sample.labels["stream"]: sample.value for sample in shown("cp_stream_replicas_missing")}
+    assert missing[RESPONSES] == 0
     assert not have_no_differences()
 
     nats.delete_stream("theirs")

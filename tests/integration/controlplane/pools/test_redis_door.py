@@ -154,8 +154,8 @@ def test_no_unit_is_granted_twice_where_upstream_grants_too_many(door):
     assert theirs > 3
 
 
-def test_a_door_that_leaves_serves_new_clients_until_a_second_signal(system: Any) -> None:
-    with door_process(system, LEAVE_SECONDS="30") as (port, process):
+def test_a_door_that_leaves_serves_new_clients_until_a_second_signal(live: Any) -> None:
+    with door_process(live, LEAVE_SECONDS="30") as (port, process):
         process.terminate()
 
         with pytest.raises(subprocess.TimeoutExpired):
