@@ -8,12 +8,19 @@ import time
 from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from cpctl.contexts import Context
+
 _KEPT_SECONDS = 60.0
 _BUDGET_SECONDS = 0.2
+_PAGE = 200
+_WITHOUT_PAGES = frozenset({"resource-types", "identity-providers"})
+# Lists that the server can search.
+_SEARCHED = frozenset({"agents"})
 
 
 def projects(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -73,11 +80,13 @@ def _names_of(ctx: typer.Context, kind_name: str, incomplete: str) -> list[str]:
         return []
     if kind.key == "resource_type":
         return types(ctx, incomplete)
-    return _starting(incomplete, _cached_names(ctx, kind.path, kind.label))
+    prefix = incomplete if kind.path in _SEARCHED else ""
+    return _starting(incomplete, _cached_names(ctx, kind.path, kind.label, prefix))
 
 
 def _names(ctx: typer.Context, path: str, key: str, incomplete: str) -> list[str]:
-    return _quietly(lambda: _starting(incomplete, _cached_names(ctx, path, itemgetter(key))))
+    prefix = incomplete if path in _SEARCHED else ""
+    return _quietly(lambda: _starting(incomplete, _cached_names(ctx, path, itemgetter(key), prefix)))
 
 
 def _starting(incomplete: str, names: list[str]) -> list[str]:
@@ -92,7 +101,26 @@ def _quietly(find: Callable[[], list[str]]) -> list[str]:
         return []
 
 
-def _cached_names(ctx: typer.Context, path: str, name_of: Callable[[Any], str]) -> list[str]:
+def _cached_names(
+    ctx: typer.Context, path: str, name_of: Callable[[Any], str], prefix: str = ""
+) -> list[str]:
+    """Return names. With more than a page of them, those that match the prefix are asked of the server."""
+    context = _context(ctx)
+    place = f"{context.server} {hash_of(context.token)} {path}"
+    cached = _cached(place)
+    if cached is None:
+        cached = _ask(context, path, name_of, "")
+        _keep(place, cached)
+    if cached["is_whole"] or not prefix:
+        return list(cached["names"])
+    matches = _cached(f"{place} {prefix}")
+    if matches is None:
+        matches = _ask(context, path, name_of, prefix)
+        _keep(f"{place} {prefix}", matches)
+    return list(matches["names"])
+
+
+def _context(ctx: typer.Context) -> Context:
     from cpctl.session import SESSION
 
     # During completion no command runs, so the global options have not been processed.
@@ -100,17 +128,37 @@ def _cached_names(ctx: typer.Context, path: str, name_of: Callable[[Any], str]) 
     SESSION.context, SESSION.server = parameters.get("context") or "", parameters.get("server") or ""
     # Standard input is the keyboard during completion.
     SESSION.token_file = (parameters.get("token_file") or "").removeprefix("-")
-    context = SESSION.chosen()
-    cache = _cache_file(f"{context.server} {hash_of(context.token)} {path}")
-    if cache.exists() and time.time() - cache.stat().st_mtime < _KEPT_SECONDS:
-        return list(json.loads(cache.read_text()))
-    response = SESSION.api(context, tries=False).send(
-        "GET", path, query={} if path == "resource-types" else {"limit": 200}, timeout=_BUDGET_SECONDS
-    )
-    names: list[str] = [name_of(item) for item in response.json()["items"]]
+    return SESSION.chosen()
+
+
+def _ask(context: Context, path: str, name_of: Callable[[Any], str], prefix: str) -> dict[str, Any]:
+    """Ask for pages as long as there is time. Of lists that can be searched, one is enough."""
+    from cpctl.session import SESSION
+
+    api = SESSION.api(context, tries=False)
+    query = {} if path in _WITHOUT_PAGES else {"limit": _PAGE, "q": prefix}
+    until, cursor, names = time.monotonic() + _BUDGET_SECONDS, "", []
+    while (left := until - time.monotonic()) > 0:
+        answer = api.send("GET", path, query={**query, "cursor": cursor}, timeout=left).json()
+        names += [name_of(item) for item in answer["items"]]
+        cursor = answer.get("next_cursor") or ""
+        if not cursor or path in _SEARCHED:
+            break
+    return {"names": names, "is_whole": not cursor}
+
+
+def _cached(question: str) -> dict[str, Any] | None:
+    cache = _cache_file(question)
+    if not cache.exists() or time.time() - cache.stat().st_mtime >= _KEPT_SECONDS:
+        return None
+    cached = json.loads(cache.read_text())
+    return cached if isinstance(cached, dict) else None
+
+
+def _keep(question: str, names: dict[str, Any]) -> None:
+    cache = _cache_file(question)
     cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     cache.write_text(json.dumps(names))
-    return names
 
 
 def hash_of(text: str) -> str:

@@ -5,11 +5,13 @@ Building all of them for `--help` takes as long as starting Python and importing
 
 from __future__ import annotations
 
+import os
+from copy import copy
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 
 class CommandEntry(NamedTuple):
@@ -23,6 +25,8 @@ class CommandEntry(NamedTuple):
 COMMANDS = {
     "get": CommandEntry("get", "get", "List objects, or get one by name."),
     "describe": CommandEntry("get", "describe", "Show all details of one object."),
+    "create": CommandEntry("verbs", "create", "Create an object of any kind."),
+    "delete": CommandEntry("verbs", "delete", "Delete an object of any kind."),
     "helm-values": CommandEntry(
         "helm_values", "helm_values", "Print the effective values of a scope as values of Flyte's Helm chart."
     ),
@@ -34,7 +38,9 @@ COMMANDS = {
     ),
     "explain": CommandEntry("explain", "explain", "Explain the effective values at a scope."),
     "effective": CommandEntry(
-        "effective", "effective", "Keep signed snapshots of effective values, for when the server is away."
+        "effective",
+        "effective",
+        "Show the effective values at a scope, follow them, and keep signed snapshots of them.",
     ),
     "diff": CommandEntry("apply", "diff", "Show the changes that `apply` would make."),
     "apply": CommandEntry("apply", "apply", "Apply documents in one transaction."),
@@ -116,27 +122,34 @@ COMMANDS = {
     "doctor": CommandEntry(
         "doctor", "doctor", "Check configuration, address, clock, versions and permissions."
     ),
+    "debug": CommandEntry("debug", "debug", "Collect what is needed to find a fault."),
+    "version": CommandEntry("version", "version", "Print the versions of cpctl and of the server."),
     "completion": CommandEntry("completion", "completion", "Print the completion script of a shell."),
 }
 
 # Other names of commands, which `--help` does not list.
 ALIASES = {"plugin": "plugins"}
+# Other names of verbs in every group that has the first of a line.
+_VERBS = (("list", "ls"), ("show", "get", "describe"), ("get", "show", "describe"), ("delete", "rm"))
 
 
 class LazyGroup(TyperGroup):
     """A command group that builds its commands on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        from cpctl import extensions
+
+        return [*COMMANDS, *(name for name in extensions.installed() if name not in COMMANDS)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             self.commands[cmd_name] = build(cmd_name)
-        return self.commands.get(cmd_name)
+        return self.commands.get(cmd_name) or _described_extension(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if ALIASES.get(args[0], args[0]) not in COMMANDS:
+            _run_extension(ctx, args)
             # To suggest the nearest name for a mistyped one.
             self.commands.update({name: self.get_command(ctx, name) for name in COMMANDS})
         return super().resolve_command(ctx, args)
@@ -144,6 +157,28 @@ class LazyGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, listed.help) for name, listed in COMMANDS.items()])
+        if names := self.list_commands(ctx)[len(COMMANDS) :]:
+            with formatter.section("Extensions"):
+                formatter.write_dl([(name, f"The program cpctl-{name}.") for name in names])
+
+
+def _described_extension(ctx: Any, name: str) -> Any:
+    """Return what completion shows of an extension; None if there is none of that name."""
+    from cpctl import extensions
+
+    if not ctx.resilient_parsing or name not in extensions.installed():
+        return None
+    return TyperCommand(name, help=f"The program cpctl-{name}.")
+
+
+def _run_extension(ctx: Any, args: list[str]) -> None:
+    """Run the program on the PATH that these words name, if there is one."""
+    from cpctl import extensions
+
+    program, words = extensions.program_of(args)
+    # Completion resolves commands too.
+    if program and not ctx.resilient_parsing:
+        extensions.run(program, args[words:], extensions.variables(ctx.params, os.environ))
 
 
 def build(name: str) -> Any:
@@ -159,5 +194,19 @@ def build(name: str) -> Any:
         holder.command(name)(command)
     group: Any = typer.main.get_command(holder)
     from cpctl.commands.output_options import with_jq
+    from cpctl.global_options import with_global_options
 
-    return with_jq(group.commands[name])
+    return _with_usual_verbs(with_global_options(with_jq(group.commands[name])))
+
+
+def _with_usual_verbs(command: Any) -> Any:
+    """The group, and all below it, where usual verbs mean the same as those that `--help` lists."""
+    commands = getattr(command, "commands", {})
+    for below in [*commands.values()]:
+        _with_usual_verbs(below)
+    for verb, *others in _VERBS:
+        for other in others:
+            if verb in commands and other not in commands:
+                commands[other] = copy(commands[verb])
+                commands[other].hidden = True
+    return command

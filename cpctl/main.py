@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from cpctl import VERSION, completion
-from cpctl.errors import CpctlError, UsageError
+from cpctl.errors import CpctlError
 from cpctl.exits import Exit
+from cpctl.global_options import checked_color
 from cpctl.lazy import LazyGroup
 from cpctl.output import forget_output, note, paint_for, say
 from cpctl.session import SESSION
@@ -63,9 +64,12 @@ def before(
     ] = False,
 ) -> None:
     SESSION.context, SESSION.server, SESSION.token_file = context, server, token_file
-    if color not in ("auto", "always", "never"):
-        raise UsageError("Invalid --color. Use auto, always or never.")
-    SESSION.color, SESSION.quiet, SESSION.no_input, SESSION.debug = color, quiet, no_input, debug
+    SESSION.color, SESSION.quiet, SESSION.no_input, SESSION.debug = (
+        checked_color(color),
+        quiet,
+        no_input,
+        debug,
+    )
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from cpctl.output import GAP, Column, Format, Item, as_cell, as_csv, as_yaml, forget_output
+from cpctl.output import GAP, Column, Format, Item, as_cell, as_csv, as_yaml, forget_output, stream_item
 
 Page = Sequence[Item]
 
@@ -97,6 +97,40 @@ def _table(columns: Sequence[Column], pages: Iterable[Page], *, headers: bool) -
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     return GAP.join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+class ChangedRows:
+    """Prints objects as they change, in columns as wide as those of the first ones."""
+
+    def __init__(
+        self, columns: Sequence[Column], how: Format, name_of: Callable[[Item], str], *, headers: bool
+    ) -> None:
+        self._columns = [column for column in columns if how is Format.WIDE or not column.wide]
+        self._how, self._name_of, self._headers = how, name_of, headers
+        self._widths: list[int] = []
+
+    def __call__(self, items: Page) -> None:
+        for line in self._lines(items):
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    def _lines(self, items: Page) -> Iterator[str]:
+        if self._how.is_whole:
+            return chain.from_iterable(stream_item(item, self._how) for item in items)
+        if self._how is Format.NAME:
+            return map(self._name_of, items)
+        if self._how is Format.CSV:
+            headers, self._headers = self._headers, False
+            return iter(as_csv(self._columns, items, headers=headers))
+        return iter(self._rows(items))
+
+    def _rows(self, items: Page) -> list[str]:
+        rows = [[as_cell(column.value(item)) for column in self._columns] for item in items]
+        if not self._widths:
+            titles = [column.title for column in self._columns]
+            rows = [titles, *rows] if self._headers else rows
+            self._widths = [max(map(len, cells)) for cells in zip(titles, *rows, strict=True)]
+        return [_row(row, self._widths) for row in rows]
 
 
 def first_and_rest(pages: Iterable[Page]) -> tuple[Page, Iterator[Any]]:

@@ -11,6 +11,7 @@ import typer
 from cpctl import completion
 from cpctl.columns import field
 from cpctl.commands import options
+from cpctl.commands.version import warn_if_apart
 from cpctl.contexts import Context, config_path, read_token, save
 from cpctl.errors import UsageError
 from cpctl.exits import Exit
@@ -71,6 +72,7 @@ def login(
     path = config_path()
     config_with_context = SESSION.config().with_context(context)
     save(replace(config_with_context, current=name), path)
+    warn_if_apart(SESSION.api(context))
     SESSION.tell(f"Logged in to {context.server} as {who['name']}. Context {name!r} saved in {path}.")
 
 

@@ -12,12 +12,14 @@ from urllib.parse import urlsplit
 
 import typer
 
+from cpctl import VERSION
 from cpctl.commands import options
 from cpctl.contexts import config_path
 from cpctl.errors import ApiError, CpctlError
 from cpctl.exits import Exit
 from cpctl.output import Format, counted, document, say
 from cpctl.session import SESSION
+from cpctl.version_skew import server_version, skew
 
 if TYPE_CHECKING:
     from cpctl.client import Api, Response
@@ -58,7 +60,7 @@ def doctor(output: options.Output = Format.TABLE, bundle: Bundle = "") -> None:
     cpctl doctor
     cpctl doctor --bundle support.tar.gz
     """
-    findings = list(_findings())
+    findings = all_findings()
     if bundle:
         from cpctl.commands.support_bundle import write_bundle
 
@@ -73,6 +75,11 @@ def doctor(output: options.Output = Format.TABLE, bundle: Bundle = "") -> None:
             say(f"{mark} {finding.check}: {finding.detail}")
     if not all(finding.good for finding in findings):
         raise typer.Exit(Exit.DIFFERS)
+
+
+def all_findings() -> list[Finding]:
+    """Run every check."""
+    return list(_findings())
 
 
 def _findings() -> Iterator[Finding]:
@@ -91,6 +98,7 @@ def _findings() -> Iterator[Finding]:
     yield finding
     if answer is None:
         return
+    yield release(server_version(answer.json()))
     yield clock(answer.headers.of("Date"), datetime.now(UTC))
     yield _check_call("identity", lambda: api.get("me"), lambda response: str(response.json()["name"]))[1]
     yield from _installation(api)
@@ -160,6 +168,12 @@ def encrypted(server: str) -> Finding:
     return Finding("encryption", False, "the token is sent unencrypted; use https")
 
 
+def release(server: str) -> Finding:
+    """Compare the releases of cpctl and the server."""
+    warning = skew(VERSION, server)
+    return Finding("cpctl", not warning, warning or f"version {VERSION}, as supported by the server")
+
+
 def clock(server_date: str, now: datetime) -> Finding:
     """Compare the clocks of this machine and the server."""
     from email.utils import parsedate_to_datetime
@@ -182,5 +196,4 @@ def _check_call(
 
 
 def _version(body: Any) -> str:
-    versions = body.get("control_plane_version", body)
-    return f"version {versions.get('Version') or versions.get('version') or 'unknown'}"
+    return f"version {server_version(body) or 'unknown'}"

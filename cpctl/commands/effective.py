@@ -1,4 +1,4 @@
-"""The commands `effective`: snapshots of effective values as files, and their verification."""
+"""The commands `effective`: effective values, as they change, and their snapshots as files."""
 
 from __future__ import annotations
 
@@ -8,16 +8,56 @@ from typing import Annotated, Any
 
 import typer
 
+from cpctl import completion
 from cpctl.commands import options
+from cpctl.commands.effective_values import follow_values, show_values
 from cpctl.errors import Failed, UsageError
 from cpctl.output import Format, document, say
 from cpctl.portable.snapshots import Snapshot, SnapshotRefused, read_snapshot
 from cpctl.scopes import SEGMENTS, scope_text
 from cpctl.session import SESSION
 
-effective = typer.Typer(
-    help="Keep signed snapshots of effective values, for when the server is away.", no_args_is_help=True
-)
+effective = typer.Typer()
+
+
+@effective.callback(invoke_without_command=True)
+def show_effective(
+    ctx: typer.Context,
+    *,
+    project: options.Project = "",
+    domain: options.Domain = "",
+    workflow: options.Workflow = "",
+    launch_plan: options.LaunchPlan = "",
+    resource_type: Annotated[
+        str, typer.Option("--type", help="Only this resource type.", autocompletion=completion.types)
+    ] = "",
+    as_of: options.AsOf = "",
+    watch: Annotated[bool, typer.Option("--watch", help="Follow changes.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Stop watching after the first change.")] = False,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, help="Stop watching after this many seconds, with exit code 6.")
+    ] = None,
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+) -> None:
+    """Show the effective values at a scope, follow them, and keep signed snapshots of them.
+
+    \b
+    cpctl effective -p flytesnacks -d development
+    cpctl effective --watch -p flytesnacks -d development
+    cpctl effective --watch --once --timeout 60 --type task_resource
+    """
+    if ctx.invoked_subcommand:
+        return None
+    if not watch and (once or timeout is not None):
+        raise UsageError("--once and --timeout are about watching.", hint="add --watch")
+    if watch and as_of:
+        raise UsageError("Past values do not change. Use either --watch or --as-of.")
+    scope = options.scope_of((project, domain, workflow, launch_plan))
+    query = {**scope, "resource_type": resource_type, "as_of": as_of}
+    if watch:
+        return follow_values(query, output, headers=not no_headers, once=once, timeout=timeout)
+    return show_values(query, output, headers=not no_headers)
 
 
 @effective.command("snapshot")

@@ -1,4 +1,4 @@
-"""The command `explain`: effective values at a scope with the scopes that set them."""
+"""The command `explain`: effective values with the scopes that set them, and schemas of resource types."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpctl import schemas
 from cpctl.commands import options
 from cpctl.errors import NotFound, UsageError
 from cpctl.ladders import Rung, ladder_lines, pointer_of, rungs, stated_by_pointer
@@ -22,7 +23,8 @@ def explain(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[effective] [TYPE[.FIELD…]]", help="Value to explain, such as taskResources.limits.cpu."
+            metavar="[effective|schema] [TYPE[.FIELD…]]",
+            help="What to explain: the value, or with `schema` its type and limits.",
         ),
     ] = None,
     project: options.Project = "",
@@ -35,11 +37,16 @@ def explain(
 ) -> None:
     """Explain the effective values at a scope: which scopes set them, and which values they shadow.
 
+    `explain schema` explains what can be set: fields, their types and limits.
+
     \b
     cpctl explain -p flytesnacks -d development -w train
     cpctl explain effective -p flytesnacks -d development taskResources.limits.cpu
+    cpctl explain schema taskResources.limits
     """
     api = SESSION.api()
+    if what and what[0] == "schema":
+        return _explain_schema(api, _path(what), as_of, output)
     scope = options.scope_of((project, domain, workflow, launch_plan))
     name, pointer = pointer_of(_path(what or []))
     query = {**scope, "as_of": as_of, "resource_type": _type_named(api, name)}
@@ -55,13 +62,35 @@ def explain(
 
 
 def _path(what: list[str]) -> str:
-    words = what[1:] if what[:1] == ["effective"] else what
+    words = what[1:] if what[:1] in (["effective"], ["schema"]) else what
     if len(words) > 1:
         raise UsageError(
             "Specify one value, one type, or nothing to explain all.",
             hint="cpctl explain taskResources.limits.cpu",
         )
     return words[0] if words else ""
+
+
+def _explain_schema(api: Api, words: str, as_of: str, how: Format) -> None:
+    """Print the schema of a resource type, or of a field of it."""
+    name, pointer = pointer_of(words)
+    if not name:
+        raise UsageError("Specify a resource type.", hint="cpctl get resource-types")
+    resource_type = api.get(f"resource-types/{_type_named(api, name)}", {"as_of": as_of}).json()
+    schema = schemas.within(resource_type["schema"], [part for part in pointer.split("/") if part])
+    if schema is None:
+        raise NotFound(
+            f"{resource_type['name']} has no field {pointer}.", hint=f"cpctl explain schema {name}"
+        )
+    if how.is_whole:
+        return say(*document(schema, how))
+    if not pointer:
+        say(
+            f"{resource_type['title']}: {resource_type['meaning']}",
+            f"Levels: {', '.join(resource_type['levels'])}",
+            "",
+        )
+    return say(*schemas.lines(f"{resource_type['name']}{pointer}", schema))
 
 
 def _below(leaf: str, pointer: str) -> bool:

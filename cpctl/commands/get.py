@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +13,10 @@ from cpctl.columns import Kind
 from cpctl.commands import options, output_options
 from cpctl.errors import NotFound, UsageError
 from cpctl.kinds import kind_named
-from cpctl.output import FORMATS, Format, document, say, stream_item, table
-from cpctl.page_output import chunks, first_and_rest, print_pages
-from cpctl.paths import YAML, segment
+from cpctl.output import FORMATS, Format, document, say
+from cpctl.page_output import ChangedRows, chunks, first_and_rest, print_pages
+from cpctl.paths import YAML
+from cpctl.paths import segment as path_segment
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
@@ -78,10 +79,12 @@ def get(
     }
     query = _filters(object_kind, filters)
     if watch:
-        return _watch(SESSION.api(), object_kind, query, output)
-    return show_pages(
-        object_kind, _pages(SESSION.api(), object_kind, query, limit), output, headers=not no_headers
-    )
+        return _watch(SESSION.api(), object_kind, query, output, headers=not no_headers)
+    api = SESSION.api()
+    pages = _pages(api, object_kind, query, limit)
+    if object_kind.name == "overrides":
+        pages = _checked_scope(api, query, pages)
+    return show_pages(object_kind, pages, output, headers=not no_headers)
 
 
 def describe(
@@ -136,7 +139,7 @@ def find(api: Api, kind: Kind, name: str, query: dict[str, Any] | None = None) -
         raise NotFound(f"The agent {name!r} does not exist.", hint="cpctl get agents")
     if not kind.key:
         raise UsageError(f"{kind.name} cannot be read one by one.", hint=f"cpctl get {kind.name}")
-    place = "/".join(segment(part) for part in name.split("/")) if kind.in_parts else segment(name)
+    place = "/".join(map(path_segment, name.split("/"))) if kind.in_parts else path_segment(name)
     return api.get(f"{kind.path}/{place}", query).json()
 
 
@@ -162,6 +165,18 @@ def _pages(api: Api, kind: Kind, query: dict[str, str], limit: int | None = None
     if kind.name in _WITHOUT_PAGES:
         return [list(api.get(kind.path, query).json()["items"])[:limit]]
     return api.pages(kind.path, query, most=limit)
+
+
+def _checked_scope(api: Api, query: Mapping[str, str], pages: Iterable[list[Any]]) -> Iterator[list[Any]]:
+    """Yield the pages. Raises if there are no items because the project or domain does not exist."""
+    is_first = True
+    for page in pages:
+        if is_first and not page and "as_of" not in query:
+            for segment in {"project", "domain"} & query.keys():
+                # Raises ApiError with the code, such as unknown_project.
+                api.get(f"scopes/{segment}s/{path_segment(query[segment])}")
+        is_first = False
+        yield page
 
 
 def _show_one(kind: Kind, name: str, names: Sequence[str], as_of: str, how: Format) -> None:
@@ -191,10 +206,8 @@ def _to_file(kind: Kind, names: Sequence[str], as_of: str, path: str) -> None:
     SESSION.tell(f"Document of {scope_text(scope)} written to {path}.")
 
 
-def _watch(api: Api, kind: Kind, query: dict[str, str], how: Format) -> None:
+def _watch(api: Api, kind: Kind, query: dict[str, str], how: Format, *, headers: bool) -> None:
     """Print all objects, then those that change."""
-    import sys
-
     from cpctl import event_stream
 
     if not kind.object_type:
@@ -203,21 +216,13 @@ def _watch(api: Api, kind: Kind, query: dict[str, str], how: Format) -> None:
     after = event_stream.last_seq(api)
     items = list(chain.from_iterable(_pages(api, kind, query)))
     printed = {kind.label(item): item for item in items}
-    for item in items:
-        _show_changed(kind, item, how)
-    sys.stdout.flush()
+    show_changed = ChangedRows(kind.columns, how, kind.label, headers=headers)
+    show_changed(items)
     for _ in event_stream.watch(api, {"object_type": kind.object_type}, after=after):
-        for item in chain.from_iterable(_pages(api, kind, query)):
-            if printed.get(kind.label(item)) != item:
-                printed[kind.label(item)] = item
-                _show_changed(kind, item, how)
-        sys.stdout.flush()
-
-
-def _show_changed(kind: Kind, item: Any, how: Format) -> None:
-    """Print an object as a line or a YAML document."""
-    if how.is_whole:
-        say(*stream_item(item, how))
-    else:
-        columns = [column for column in kind.columns if how is Format.WIDE or not column.wide]
-        say(kind.label(item) if how is Format.NAME else table(columns, [item], headers=False)[0])
+        changed = [
+            item
+            for item in chain.from_iterable(_pages(api, kind, query))
+            if printed.get(kind.label(item)) != item
+        ]
+        printed |= {kind.label(item): item for item in changed}
+        show_changed(changed)

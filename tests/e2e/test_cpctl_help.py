@@ -51,7 +51,10 @@ from tests.support.webhook_receiver import Receiver, running_receiver
 # Stands for the id of a thing that only the installation knows.
 AN_ID = "019a9f5e-7c00-7000-8000-000000000031"
 # Go on until somebody ends them.
-ENDLESS = ("events watch", "events follow", "listen", "agents watch", "get agents --watch")
+ENDLESS = (
+    *("events watch", "events follow", "listen", "agents watch", "get agents --watch"),
+    "effective --watch",
+)
 # They need a release of plugins: tests/integration/cpctl/test_plugins_server.py runs them.
 NEEDS_PLUGINS = "plugins "
 # They confirm a pending change. Here there is none, and they say so.
