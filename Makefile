@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers bench-waiters help up test check static tested format lint types contracts migrations-check openapi openapi-check release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces bench-disk bench-pause
+.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers bench-waiters help up test check static tested format lint types contracts migrations-check openapi openapi-check api-changelog release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces bench-disk bench-pause
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -97,6 +97,9 @@ openapi: .venv/.dev ## Write openapi.yaml from the code
 openapi-check: .venv/.dev ## Check that openapi.yaml is up to date
 	@mkdir -p .tools && $(BIN)/python manage.py spectacular --validate --fail-on-warn --file .tools/openapi.yaml
 	@diff -u openapi.yaml .tools/openapi.yaml || { echo "openapi.yaml is out of date: run 'make openapi' and commit it."; exit 1; }
+
+api-changelog: .venv/.dev ## Print what changed in the API since the last release, for CHANGELOG.md
+	@$(BIN)/python -m tests.contract.api_changelog
 
 release-api: .venv/.dev ## Mark openapi.yaml as released and delete its change fragments
 	$(BIN)/python -m tests.contract.api_changes

@@ -44,6 +44,8 @@ class Endpoint(APIView):
     has_versions: ClassVar[bool] = False
     # Whether to support Idempotency-Key. Off if a digest of the body would help to guess a secret in it.
     takes_keys: ClassVar[bool] = True
+    # Whether a repeated POST that is no mutation is harmless; controlplane.api.schema documents it.
+    repeats_are_safe: ClassVar[bool] = True
     # Whether bodies can have up to MAX_BUNDLE_BYTES instead of MAX_BODY_BYTES.
     takes_bundles: ClassVar[bool] = False
     # Without OPTIONS: openapi.yaml describes the operations.

@@ -1,4 +1,4 @@
-"""Additions to drf-spectacular's schema: permissions, headers, problem documents."""
+"""Additions to drf-spectacular's schema: permissions, hints, headers, problem documents."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
 
+from controlplane.api import schema_hints
 from controlplane.api.problems import CONTENT_TYPE, STATUS_BY_ERROR
 
 _DESCRIPTIONS = {
@@ -61,11 +62,25 @@ class OperationSchema(AutoSchema):
         if operation is not None:
             actions = getattr(self.view, "actions", {})
             operation["x-required-permission"] = str(actions.get(self.method, ""))
+            operation |= self._hints(operation)
             for error in getattr(self.view, "problems", {}).get(self.method, ()):
                 _add_problem(operation, STATUS_BY_ERROR[error])
             if self.method not in getattr(self.view, "unlimited_methods", ()):
                 _add_problem(operation, 429)
         return operation
+
+    def _hints(self, operation: dict[str, Any]) -> dict[str, Any]:
+        handler = getattr(self.view, self.method.lower(), None)
+        is_mutation = getattr(handler, "is_mutation", False) or not getattr(
+            self.view, "repeats_are_safe", True
+        )
+        unlimited = getattr(self.view, "unlimited_methods", ())
+        pages = schema_hints.pagination(operation)
+        return {
+            "x-idempotent": schema_hints.idempotency(self.method.lower(), operation, is_mutation=is_mutation),
+            "x-rate-class": schema_hints.rate_class(is_unlimited=self.method in unlimited),
+            **({"x-pagination": pages} if pages else {}),
+        }
 
     def get_description(self) -> str:  # type: ignore[override]  # as in drf-spectacular
         """Return no description: only `extend_schema` sets one, docstrings are for readers of the code."""
@@ -79,7 +94,7 @@ class OperationSchema(AutoSchema):
 
 
 def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-    """Add the problem schemas, and to each operation its possible error statuses."""
+    """Add the problem schemas, to each operation its possible error statuses, and which enums are open."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {}).update(_SCHEMAS)
     components["securitySchemes"] = _SECURITY
@@ -94,6 +109,7 @@ def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
                 if "If-None-Match" in _headers(operation) and method == "get":
                     operation["responses"]["304"] = {"description": "Your copy is current."}
                 operation["responses"] = dict(sorted(operation["responses"].items()))
+    schema_hints.mark_open_enums(result)
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -130,6 +132,88 @@ def test_the_description_names_licence_contact_and_servers():
     assert DOCUMENT["info"]["license"]["name"]
     assert DOCUMENT["info"]["contact"]["name"]
     assert DOCUMENT["servers"][0]["url"] == "/"
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS)
+def test_an_operation_has_hints_for_generators(path, method, operation):
+    names = {parameter["name"] for parameter in operation.get("parameters", ())}
+
+    assert operation["x-idempotent"] in ("always", "with_key", "never")
+    assert (operation["x-idempotent"] == "with_key") is (method == "post" and "Idempotency-Key" in names)
+    # What no limit counts may still refuse too many that wait.
+    assert operation["x-rate-class"] == ("caller" if "429" in operation["responses"] else "unlimited") or (
+        operation["operationId"] == "pools_acquire"
+    )
+    pages = operation.get("x-pagination")
+    assert bool(pages) is bool({"cursor", "before"} & names and "limit" in names)
+    if pages:
+        assert {pages["cursor_parameter"], pages["limit_parameter"]} <= names
+        content = operation["responses"]["200"]["content"]["application/json"]["schema"]
+        answer = DOCUMENT["components"]["schemas"][content["$ref"].rpartition("/")[2]]
+        assert {pages["items"], pages["next_cursor"]} <= set(answer["properties"])
+
+
+def test_what_sends_messages_is_not_repeated_without_a_key():
+    hints = {
+        operation.values[2]["operationId"]: operation.values[2]["x-idempotent"] for operation in OPERATIONS
+    }
+
+    assert {hints[name] for name in ("sinks_test", "notification_channels_test", "overrides_patch")} == {
+        "never"
+    }
+    assert {hints[name] for name in ("overrides_effective_batch", "overrides_put")} == {"always"}
+    assert hints["tokens_create"] == "with_key"
+
+
+def test_enums_of_answers_are_open_and_those_of_requests_alone_are_not():
+    schemas = DOCUMENT["components"]["schemas"]
+
+    assert schemas["AgentState"]["x-extensible-enum"] == schemas["AgentState"]["enum"]
+    assert "x-extensible-enum" not in schemas["JsonPatchOperationName"]
+
+
+def test_tags_are_declared_once_used_and_described():
+    declared = [tag["name"] for tag in DOCUMENT["tags"]]
+    used = {tag for operation in OPERATIONS for tag in operation.values[2]["tags"]}
+
+    assert len(declared) == len(set(declared))
+    assert set(declared) == used
+    assert all(tag["description"].endswith(".") for tag in DOCUMENT["tags"])
+    assert all(len(operation.values[2]["tags"]) == 1 for operation in OPERATIONS)
+
+
+def test_paths_are_plain_and_their_parameters_declared():
+    """What spectral checks of paths: no trailing slash, no query, kebab-case, each parameter declared."""
+    for path, method, operation in (item.values for item in OPERATIONS):
+        plain = re.sub(r"\{[a-z_]+\}", "x", path)
+        assert re.fullmatch(r"(/[a-z0-9.:-]+)+", plain.replace("canI", "can-i")), path
+        in_path = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "path"}
+        assert in_path == set(re.findall(r"\{([a-z_]+)\}", path)), (method, path)
+
+
+def test_parameters_are_described_and_never_repeated():
+    for item in OPERATIONS:
+        parameters = item.values[2].get("parameters", ())
+        places = [(each["in"], each["name"]) for each in parameters]
+        assert len(places) == len(set(places)), item.values[2]["operationId"]
+        for each in parameters:
+            assert each["in"] == "path" or each.get("description"), (item.id, each["name"])
+
+
+def test_texts_are_sentences_without_markup():
+    for item in OPERATIONS:
+        operation = item.values[2]
+        assert not operation["summary"].endswith("."), operation["summary"]
+        assert operation["summary"][0].isupper()
+        assert operation["description"].endswith((".", ":", "```")), operation["description"]
+        assert "<script" not in operation["description"]
+
+
+def test_every_component_is_used():
+    text = json.dumps(DOCUMENT)
+    for kind in ("schemas", "responses"):
+        for name in DOCUMENT["components"][kind]:
+            assert f'"#/components/{kind}/{name}"' in text, f"nothing refers to {kind}/{name}"
 
 
 def test_every_default_is_a_value_that_the_schema_allows():

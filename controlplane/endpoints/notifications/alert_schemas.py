@@ -45,7 +45,7 @@ class AlertPage(serializers.Serializer[Any]):
 
 class AlertQuery(PageQuery):
     state = serializers.ChoiceField(ALERT_STATES, required=False, help_text="All states if omitted.")
-    severity = serializers.ChoiceField(SEVERITIES, required=False)
+    severity = serializers.ChoiceField(SEVERITIES, required=False, help_text="All severities if omitted.")
     rule = serializers.UUIDField(required=False, help_text="Id of a rule.")
 
 

@@ -208,6 +208,7 @@ class ChannelTest(Endpoint):
     actions = {"POST": Action.NOTIFICATION_WRITE}
     problems = {"POST": (errors.UnknownNotificationChannel, errors.SecretsUnavailable)}
     takes_keys = False
+    repeats_are_safe = False
 
     @extend_schema(
         operation_id="notification_channels_test",

@@ -134,7 +134,9 @@ class NotificationRulePage(serializers.Serializer[Any]):
 
 
 class NotificationRuleQuery(PageQuery):
-    is_active = serializers.BooleanField(required=False, allow_null=True, default=None)
+    is_active = serializers.BooleanField(
+        required=False, allow_null=True, default=None, help_text="Only active rules, or only others."
+    )
 
 
 class RehearsedAlert(serializers.Serializer[Any]):

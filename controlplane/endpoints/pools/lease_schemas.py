@@ -76,7 +76,10 @@ class LeaseGetQuery(Query):
 class LeaseListQuery(ScopeQuery, PageQuery):
     state = serializers.ChoiceField(LEASE_STATES, required=False, help_text="All states if omitted.")
     order = serializers.ChoiceField(
-        [("newest", "newest"), ("oldest", "oldest")], required=False, default="newest"
+        [("newest", "newest"), ("oldest", "oldest")],
+        required=False,
+        default="newest",
+        help_text="Which leases come first.",
     )
 
 

@@ -74,7 +74,9 @@ class PoolPut(PoolWrite):
 
 
 class PoolListQuery(PageQuery):
-    name_contains = serializers.CharField(required=False, max_length=255)
+    name_contains = serializers.CharField(
+        required=False, max_length=255, help_text="Filter by a part of the name."
+    )
     kind = serializers.ChoiceField(KINDS, required=False, help_text="Pools that programs lease, or quotas.")
 
 

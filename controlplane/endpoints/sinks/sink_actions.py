@@ -158,6 +158,7 @@ class SinkTest(Endpoint):
     actions = {"POST": Action.SINK_WRITE}
     problems = {"POST": (errors.UnknownSink, errors.SecretsUnavailable)}
     takes_keys = False
+    repeats_are_safe = False
 
     @extend_schema(
         operation_id="sinks_test",

@@ -21,8 +21,12 @@ from overrides.loading.catalogue_cache import current_catalogue
 
 
 class ClusterResourcesQuery(AsOfQuery):
-    project = serializers.CharField(max_length=MAX_SEGMENT_LENGTH, trim_whitespace=False)
-    domain = serializers.CharField(max_length=MAX_SEGMENT_LENGTH, trim_whitespace=False)
+    project = serializers.CharField(
+        max_length=MAX_SEGMENT_LENGTH, trim_whitespace=False, help_text="Project of the resources."
+    )
+    domain = serializers.CharField(
+        max_length=MAX_SEGMENT_LENGTH, trim_whitespace=False, help_text="Domain of the resources."
+    )
 
 
 class ClusterResourceRead(serializers.Serializer[Any]):

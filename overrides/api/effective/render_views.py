@@ -25,7 +25,12 @@ RENDER_CHARTS = [(chart.value, chart.value) for chart in Chart]
 
 
 class RenderQuery(ScopeAsOfQuery):
-    format = serializers.ChoiceField([("flyte-helm", "flyte-helm")], required=False, default="flyte-helm")
+    format = serializers.ChoiceField(
+        [("flyte-helm", "flyte-helm")],
+        required=False,
+        default="flyte-helm",
+        help_text="Values of one of Flyte's Helm charts.",
+    )
     chart = serializers.ChoiceField(
         RENDER_CHARTS, required=False, default=Chart.CORE.value, help_text="Flyte's chart."
     )

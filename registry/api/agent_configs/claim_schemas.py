@@ -107,9 +107,9 @@ class ClaimPage(serializers.Serializer[Any]):
 
 
 class ClaimListQuery(PageQuery):
-    data_plane = serializers.CharField(required=False)
-    team = serializers.CharField(required=False)
-    kind = serializers.ChoiceField(choices=KINDS, required=False)
+    data_plane = serializers.CharField(required=False, help_text="Only claims for this data plane.")
+    team = serializers.CharField(required=False, help_text="Only claims of this team.")
+    kind = serializers.ChoiceField(choices=KINDS, required=False, help_text="Only claims of this kind.")
     name = serializers.CharField(required=False, help_text="Only claims to this name, such as a task type.")
 
 
@@ -149,7 +149,7 @@ class ConflictPage(serializers.Serializer[Any]):
 
 
 class ConflictListQuery(PageQuery):
-    data_plane = serializers.CharField(required=False)
+    data_plane = serializers.CharField(required=False, help_text="Only conflicts for this data plane.")
     team = serializers.CharField(required=False, help_text="Only documents of this team.")
 
 

@@ -131,7 +131,9 @@ class DataPlanePage(serializers.Serializer[Any]):
 
 
 class ConfigQuery(Query):
-    format = serializers.ChoiceField(choices=FORMATS, required=False, default="yaml")
+    format = serializers.ChoiceField(
+        choices=FORMATS, required=False, default="yaml", help_text="Format of the document."
+    )
     wait = serializers.IntegerField(
         required=False,
         default=0,

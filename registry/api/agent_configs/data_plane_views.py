@@ -153,7 +153,13 @@ class DataPlaneConfig(Endpoint):
         tags=_TAGS,
         parameters=[
             schemas.ConfigQuery,
-            OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, required=False),
+            OpenApiParameter(
+                "If-None-Match",
+                str,
+                OpenApiParameter.HEADER,
+                required=False,
+                description="ETag of your copy. The response is 304 if the copy is current.",
+            ),
         ],
         responses={
             (200, MEDIA_TYPE): {"type": "object", "additionalProperties": True},

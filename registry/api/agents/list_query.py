@@ -48,7 +48,12 @@ class AgentListQuery(PageQuery):
     )
     until = UntilField(help_text="Only agents whose state has not changed since then, written as `since`.")
     q = serializers.CharField(required=False, max_length=255, help_text="Filter by a part of the name.")
-    sort = serializers.ChoiceField(choices=SORTS, required=False, default="name")
+    sort = serializers.ChoiceField(
+        choices=SORTS,
+        required=False,
+        default="name",
+        help_text="Order of the list; `-` for descending order.",
+    )
     only = serializers.CharField(
         required=False,
         default="",

@@ -103,7 +103,13 @@ class ResourceItem(Endpoint):
         tags=_TAGS,
         parameters=[
             schemas.ResourceGetQuery,
-            OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, required=False),
+            OpenApiParameter(
+                "If-None-Match",
+                str,
+                OpenApiParameter.HEADER,
+                required=False,
+                description="ETag of your copy. The response is 304 if the copy is current.",
+            ),
         ],
         responses=schemas.ResourceRead,
         examples=[examples.RESOURCE],
