@@ -2,13 +2,14 @@
 
 from django.urls import include, path
 
-from console import dashboard, search, step_up
+from console import search, step_up
+from console.dashboard.pages import dashboard
 from console.fleet import pages as fleet
 from console.overrides import editor, freezes, history, pod_preview, resource_types, scheduled
 from console.overrides import pages as overrides
 
 urlpatterns = [
-    path("", dashboard.dashboard, name="dashboard"),
+    path("", dashboard, name="dashboard"),
     path("overrides", overrides.effective, name="overrides"),
     path("overrides/compare", overrides.compare, name="overrides-compare"),
     path("overrides/pod-preview", pod_preview.preview, name="overrides-pod-preview"),

@@ -10,10 +10,13 @@ from controlplane.api.time_range import read_range
 from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
 from registry.agents.querysets import AgentQuerySet
+from registry.agents.states import SILENT
 from registry.listing.search import ORDERS, search_agents
 
 FILTERS = ("state", "environment", "team", "service_type", "selector", "q", "since", "until", "sort")
 _PASSED_ON = ("environment", "team", "service_type", "selector", "q")
+# Both states of agents whose lease has expired.
+SILENT_STATES = "silent"
 SORTS = {
     "name": "name",
     "-name": "name, descending",
@@ -33,6 +36,8 @@ def matching_agents(filters: Mapping[str, str], caller: Caller) -> AgentQuerySet
     query: dict[str, Any] = {name: filters[name] for name in _PASSED_ON if filters.get(name)}
     if filters.get("state") == LATE:
         query["late"] = True
+    elif filters.get("state") == SILENT_STATES:
+        query["health_status"] = sorted(SILENT)
     elif filters.get("state"):
         query["health_status"] = [filters["state"]]
     return search_agents({**query, **read_range(filters)}, caller)

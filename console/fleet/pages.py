@@ -20,7 +20,7 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
-from registry.agents.states import LIVE
+from registry.agents.states import LIVE, SILENT
 from registry.listing import counts
 
 
@@ -33,7 +33,7 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     context = {
         "filters": filters,
         "filtered": any(value for name, value in filters.items() if name != "sort"),
-        "states": select_options(CHOICES, filters["state"]),
+        "states": select_options([*CHOICES, list_query.SILENT_STATES], filters["state"]),
         "chips": _chips(by_environment, filters),
         "environments": select_options(by_environment, filters["environment"]),
         "sorts": list_query.SORTS,
@@ -74,7 +74,7 @@ def _copies(request: HttpRequest, filters: dict[str, str]) -> dict[str, str]:
     parameters = {name: value for name, value in filters.items() if value and name != "state"}
     state = filters["state"]
     if state:
-        parameters |= {"late": "true"} if state == LATE else {"health_status": state}
+        parameters |= _state_parameters(state)
     options = ("environment", "state", "since", "until")
     words = [word for name in options if filters[name] for word in (f"--{name}", filters[name])]
     return {
@@ -84,3 +84,10 @@ def _copies(request: HttpRequest, filters: dict[str, str]) -> dict[str, str]:
         if set(parameters) <= {"environment", "health_status", "since", "until"}
         else "",
     }
+
+
+def _state_parameters(state: str) -> dict[str, str]:
+    """Return the parameters of the API for a state of the form."""
+    if state == LATE:
+        return {"late": "true"}
+    return {"health_status": ",".join(sorted(SILENT)) if state == list_query.SILENT_STATES else state}

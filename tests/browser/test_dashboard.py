@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from datetime import timedelta
@@ -47,13 +48,53 @@ def test_a_mass_event_leaves_the_pages_usable(live: System, page: Page, look: Lo
 
     page.set_viewport_size(WIDE)
     page.goto("/")
-    expect(page.locator("#attention .notice")).to_have_count(2)
+    expect(page.locator(".incident")).to_have_count(1)
+    expect(page.locator(".incident-line")).to_contain_text("19,400 of 20,012 agents silent since")
+    expect(page.locator(".incident-line")).to_contain_text("Probably the network or this control plane")
     # The counts by state are seen without scrolling.
     box = page.locator("#agents-by-state").bounding_box()
     assert box
     assert box["y"] < 500
-    page.get_by_role("link", name="Review engaged guards").click()
+    page.get_by_role("link", name="Review fleet guards").click()
     expect(page.get_by_role("row")).to_have_count(22)
+
+
+def test_which_agents_died_and_who_changed_what_takes_two_clicks(page: Page) -> None:
+    for name in ("prod-eu-1", "dev-laptop-1"):
+        with transaction.atomic():
+            move(
+                Agent.objects.get(name=name),
+                State.UNAVAILABLE,
+                reason="No heartbeat for 95 s.",
+                actor="sweep",
+            )
+    page.goto("/")
+
+    # Which agents died in the last hour, and why: one click.
+    page.get_by_role("link", name="Show silent agents").click()
+    expect(page.get_by_role("row")).to_have_count(3)
+    expect(page.get_by_role("row").nth(1)).to_contain_text("No heartbeat for 95 s.")
+
+    # Who changed it: on the page itself, and one click to what was changed.
+    page.goto("/")
+    expect(page.locator("#recent .feed").last).to_contain_text("by system:")
+    page.get_by_role("link", name="All changes").click()
+    expect(page.get_by_role("heading", name="Audit log")).to_be_visible()
+    expect(page.get_by_role("row").nth(1)).to_contain_text("ago")
+
+
+def test_the_timeline_is_read_without_its_picture(page: Page) -> None:
+    with transaction.atomic():
+        move(Agent.objects.get(name="prod-eu-1"), State.UNAVAILABLE, reason="Silent.", actor="sweep")
+    page.goto("/?since=15m")
+
+    expect(
+        page.get_by_role("img", name=re.compile(r"Agents silent: 1, most at \d\d:\d\d UTC"))
+    ).to_be_visible()
+    page.get_by_text("Show as table").click()
+    expect(page.get_by_role("region", name="Events by time").get_by_role("row").nth(1)).to_contain_text("1")
+    page.get_by_role("link", name="day", exact=True).click()
+    expect(page.get_by_role("heading", name="Last day")).to_be_visible()
 
 
 def test_the_strip_of_a_new_agent_is_empty_before_it_existed(page: Page) -> None:

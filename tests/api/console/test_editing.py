@@ -361,7 +361,7 @@ def test_the_dashboard_tells_of_claims_that_collide(browser):
         other = AgentConfig.objects.create(source="api", team="ml", name=f"x{number}", text="", digest="")
         AgentConfigStatus.objects.create(document=other, data_plane=plane, conflicts=[LOST])
     many = text_shown(browser.get("/"))
-    assert many.count('class="notice"') == 1
+    assert many.count('class="incident ') == 1
     assert "4 agent configurations have rejected claims." in many
 
 

@@ -295,11 +295,16 @@ def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
         )
     count = Environment.objects.exclude(name="").count()
 
-    for address in ("/", "/agents"):
-        page = text_of(browser.get(address))
-        assert page.count("Fleet guard engaged") == 1
-        assert f"in 20 of {count} environments: 180 of 200 agents silent" in page
-        assert '<a href="/fleet-guards?engaged=1">' in page
+    listed = text_of(browser.get("/agents"))
+    assert listed.count("Fleet guard engaged") == 1
+    assert f"in 20 of {count} environments: 180 of 200 agents silent" in listed
+    assert '<a href="/fleet-guards?engaged=1">' in listed
+    home = text_of(browser.get("/"))
+    assert home.count('class="incident ') == 1
+    assert "<strong>180 of 200 agents silent</strong> since <time" in home
+    assert f" in 20 of {count} environments" in home
+    assert "Probably the network or this control plane, not the agents." in home
+    assert 'href="/fleet-guards?engaged=1">Review fleet guards</a>' in home
     listed = text_of(browser.get("/fleet-guards?engaged=1"))
     assert (listed.count("edge-"), "production" in listed) >= (20, False)
 
@@ -307,7 +312,7 @@ def test_a_mass_event_is_one_banner_with_a_count_and_a_link(browser):
         guard_engaged_at=Now(), guard_due_count=500, guard_agent_count=900
     )
     whole = text_of(browser.get("/"))
-    assert f"in 20 of {count} environments and for the whole fleet: 500 of 900 agents silent" in whole
+    assert "<strong>500 of 900 agents silent</strong>" in whole
 
 
 def test_a_guard_is_overruled_for_a_while_and_given_back(browser):

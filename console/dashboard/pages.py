@@ -1,0 +1,118 @@
+"""The dashboard, and its part that a browser loads again when something happens."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from console.cpctl_commands import cpctl, curl
+from console.dashboard import checks, fleet_checks, silent_agents, timeline
+from console.dashboard.activity import read_activity
+from console.dashboard.findings import report
+from console.dashboard.fleet import FleetReading, affected_task_types, latest_silent, read_fleet
+from console.dashboard.timeline import TimeRange
+from console.pages import is_part, page
+from controlplane.database.clock import database_now
+from controlplane.identity.callers import Caller
+from controlplane.identity.roles import Action
+from overrides.models import Project
+
+_MOST_CHANGES = 10
+_MOST_PLACES = 8
+_MOST_AGENTS = 5
+
+
+@page
+def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Show the dashboard. `?since=`: 15m, 1h or 24h."""
+    if not caller.grants:
+        # An empty page would suggest that nothing has happened.
+        caller.require(Action.EVENT_READ)
+    period, now = timeline.find_range(request.GET.get("since", "")), database_now()
+    begin = now - period.length
+    reading = read_fleet(caller, begin) if caller.owners_for(Action.AGENT_READ) else None
+    context = {
+        "now": now,
+        "period": period,
+        "periods": timeline.RANGES,
+        "report": _report(caller, reading, period),
+        **_activity(caller, period, begin),
+        **_places(caller, reading, begin),
+        "first_steps": _first_steps(request, caller, reading),
+        "may_audit": bool(caller.owners_for(Action.AUDIT_READ) or caller.scopes_for(Action.AUDIT_READ)),
+    }
+    template = "console/dashboard/now.html" if is_part(request) else "console/dashboard/page.html"
+    return render(request, template, context)
+
+
+def _report(caller: Caller, reading: FleetReading | None, period: TimeRange) -> Any:
+    return report(
+        (
+            fleet_checks.check_silence(reading, period),
+            fleet_checks.check_sweep(caller),
+            checks.check_agent_configs(caller),
+            checks.check_overrides(caller),
+            checks.check_sinks(caller),
+            checks.check_alerts(caller),
+        )
+    )
+
+
+def _activity(caller: Caller, period: TimeRange, begin: datetime) -> dict[str, Any]:
+    activity = read_activity(caller, period, begin, most_changes=_MOST_CHANGES)
+    return {
+        "lanes": activity.rows,
+        "steps": timeline.busy_steps(activity.rows),
+        "ticks": timeline.ticks(period),
+        "width": timeline.WIDTH,
+        "height": timeline.HEIGHT,
+        "counted_from": activity.counted_from,
+        "changes": activity.changes,
+    }
+
+
+def _places(caller: Caller, reading: FleetReading | None, begin: datetime) -> dict[str, Any]:
+    if reading is None:
+        return {}
+    places = silent_agents.most_affected(reading.fleet, _MOST_PLACES)
+    is_silent = bool(reading.fleet.silent)
+    return {
+        "agents_by_state": {state.value: count for state, count in reading.by_state.items()},
+        "places": places,
+        "more_places": len(silent_agents.most_affected(reading.fleet, len(reading.fleet.places)))
+        - len(places),
+        "task_types": affected_task_types(caller, _MOST_PLACES) if is_silent else [],
+        "latest_silent": latest_silent(caller, begin, _MOST_AGENTS) if reading.fleet.recent else [],
+    }
+
+
+def _first_steps(
+    request: HttpRequest, caller: Caller, reading: FleetReading | None
+) -> list[tuple[str, str, str, str]]:
+    """Return title, explanation, command and link of each step of an installation without any content."""
+    if reading is None or any(reading.by_state.values()) or Project.objects.exists():
+        return []
+    return [
+        (
+            "Create a project",
+            "Overrides and workflows belong to a project.",
+            curl(request, "POST", "scopes/projects", {"id": "flytesnacks", "name": "Flyte snacks"}),
+            reverse("overrides"),
+        ),
+        (
+            "Set an override",
+            "A value that applies at a scope and everything below it.",
+            cpctl("set", "task_resource", "-p", "flytesnacks", "defaults.cpu=2"),
+            reverse("overrides"),
+        ),
+        (
+            "Join an agent",
+            "Create a join token, and start an agent with it.",
+            cpctl("join-tokens", "create", "--name", "first", "--pattern", "*"),
+            reverse("join-tokens"),
+        ),
+    ]
