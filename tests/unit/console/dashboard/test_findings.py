@@ -52,7 +52,8 @@ def test_no_finding_is_lost_and_none_is_hidden_behind_a_lesser_one(made):
     result = report(made)
 
     shown = sorted(
-        [*result.other_findings, *([result.headline] if result.state in ("problem", "warning") else [])], key=str
+        [*result.other_findings, *([result.headline] if result.state in ("problem", "warning") else [])],
+        key=str,
     )
     assert shown == sorted((finding for check in made for finding in check.findings), key=str)
     assert all(finding.severity <= result.headline.severity for finding in result.other_findings)
