@@ -54,6 +54,15 @@ def _serve_metrics(process: str) -> None:
     serve_metrics(process)
 
 
+@signals.worker_ready.connect(weak=False)
+@signals.task_prerun.connect(weak=False)
+def _dump_stacks(**_: Any) -> None:
+    # Again: the worker and its children take the signal for something else as they start.
+    from controlplane.observability.stack_dumps import dump_stacks_on_signal
+
+    dump_stacks_on_signal()
+
+
 @signals.worker_process_init.connect(weak=False)
 def _begin_worker(**_: Any) -> None:
     # Here and not above: this module is imported before the package knows its version.

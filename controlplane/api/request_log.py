@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django_structlog.app_settings import app_settings
 from django_structlog.middlewares import RequestMiddleware
 
+from controlplane.observability.requests_in_progress import IN_PROGRESS
 from controlplane.observability.trace_context import trace_of
 from controlplane.web.client_address import address_of
 
@@ -31,6 +32,7 @@ class RequestLogMiddleware(RequestMiddleware):
 
     def prepare(self, request: HttpRequest) -> None:
         """Bind what all lines of the request have."""
+        IN_PROGRESS.begin(request)
         request.began_at = time.perf_counter()  # type: ignore[attr-defined]  # read at its end
         if "HTTP_TRACEPARENT" in request.META:
             structlog.contextvars.bind_contextvars(**trace_of(request.META["HTTP_TRACEPARENT"]))
@@ -41,6 +43,7 @@ class RequestLogMiddleware(RequestMiddleware):
 
     def handle_response(self, request: HttpRequest, response: HttpResponse) -> None:
         """Log the end of the request."""
+        IN_PROGRESS.end(request, response.status_code)
         level = self._log_level_for_status_code(response.status_code)
         is_seen = _LOG.isEnabledFor(level) and not _is_skipped(request, response)
         if is_seen or hasattr(request, "_raised_exception") or isinstance(response, StreamingHttpResponse):

@@ -5,6 +5,7 @@ Around a statement of one row, the cursors of Django and psycopg take ten times 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,8 @@ from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
+
+from controlplane.database.slow_statements import note_statement
 
 _BINARY = 1
 
@@ -38,8 +41,12 @@ def read_binary(opened: Connection[Any], statement: bytes) -> PGresult:
 
     Not prepared by name: a pooler may give the next statement another connection. Raises DatabaseError.
     """
-    with connection.wrap_database_errors:
-        return _checked(opened, opened.pgconn.exec_params(statement, None, result_format=_BINARY))
+    began_at = time.perf_counter()
+    try:
+        with connection.wrap_database_errors:
+            return _checked(opened, opened.pgconn.exec_params(statement, None, result_format=_BINARY))
+    finally:
+        note_statement(statement, began_at)
 
 
 def read_rows(opened: Connection[Any], statement: bytes) -> list[tuple[Any, ...]]:
@@ -47,11 +54,15 @@ def read_rows(opened: Connection[Any], statement: bytes) -> list[tuple[Any, ...]
 
     Raises DatabaseError.
     """
-    with connection.wrap_database_errors:
-        result = _checked(opened, opened.pgconn.exec_(statement))
-        transformer = Transformer(opened)
-        transformer.set_pgresult(result)
-        return transformer.load_rows(0, result.ntuples, tuple)
+    began_at = time.perf_counter()
+    try:
+        with connection.wrap_database_errors:
+            result = _checked(opened, opened.pgconn.exec_(statement))
+            transformer = Transformer(opened)
+            transformer.set_pgresult(result)
+            return transformer.load_rows(0, result.ntuples, tuple)
+    finally:
+        note_statement(statement, began_at)
 
 
 def literals(opened: Connection[Any], values: Iterable[Any]) -> list[bytes]:

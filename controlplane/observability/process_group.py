@@ -52,7 +52,7 @@ def _forget_ended(folder: Path) -> None:
     by_kind: dict[str, list[Path]] = {}
     for file in folder.glob("*.db"):
         kind, _, process = file.stem.rpartition("_")
-        if process.isdigit() and not _is_running(int(process)):
+        if process.isdigit() and not is_running(int(process)):
             by_kind.setdefault(kind, []).append(file)
     for kind, files in by_kind.items():
         if kind in _ADDED_UP:
@@ -80,7 +80,7 @@ def _add_up(total: Path, files: Iterable[Path]) -> None:
         file.unlink(missing_ok=True)
 
 
-def _is_running(process: int) -> bool:
+def is_running(process: int) -> bool:
     """Return whether it can still count: one that has ended and was not waited for cannot."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]

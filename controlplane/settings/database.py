@@ -15,6 +15,7 @@ __all__ = [
     "DATABASE_LIMITS",
     "DATABASE_POOLER",
     "DATABASE_ROUTERS",
+    "DATABASE_SLOW_STATEMENT_MS",
 ]
 
 _POOLERS = ("none", "transaction")
@@ -75,6 +76,12 @@ DATABASE_COMMIT_WAIT_SECONDS = env.integer(
     default=10,
     meaning="Seconds that a commit may take until the response is 503 `outcome_unknown`: it hangs while no"
     " synchronous standby confirms it. 0: no limit.",
+)
+DATABASE_SLOW_STATEMENT_MS = env.integer(
+    "DATABASE_SLOW_STATEMENT_MS",
+    default=1000,
+    meaning="Milliseconds after which a statement is logged (`database.slow_statement`), with the request id"
+    " and without values. 0: never.",
 )
 # In milliseconds. Sent when a connection starts; behind a pooler, the roles have them instead.
 DATABASE_LIMITS = {

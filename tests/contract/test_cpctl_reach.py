@@ -52,6 +52,7 @@ get guard-rail cpu-cap
 get revisions
 get revision 41
 effective snapshot values.json --scope global --scope 'project=shop domain=dev' --valid-seconds 60
+debug requests -o wide
 get principals
 get principal ada
 get tokens

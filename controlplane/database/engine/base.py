@@ -25,6 +25,7 @@ from controlplane.database.changes import ErrorWrapper
 from controlplane.database.commit import POSITION, OutcomeUnknown, commit_within
 from controlplane.database.engine.timestamps import with_utc_loader
 from controlplane.database.primary import ALL_OLD, OldTimeline, attempts, host_of, primary, read_server
+from controlplane.database.slow_statements import TimedCursor
 from controlplane.database.timelines import Server
 
 # A firewall can drop a connection that is idle without a word, so it is asked now and then all the same.
@@ -67,6 +68,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 return opened
             opened.close()
         raise OldTimeline(ALL_OLD)
+
+    def make_cursor(self, cursor: Any) -> TimedCursor:
+        """Return a cursor that logs slow statements."""
+        return TimedCursor(cursor, self)
 
     def close_if_health_check_failed(self) -> None:
         """Close the connection if it does not work, at the first statement of a request."""

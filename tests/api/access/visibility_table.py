@@ -421,6 +421,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "override_revisions_get": (named("overrides/revisions/{revision}", SCOPE_B, shows=True),),
     "meta_get": (lists("meta"),),
     "meta_support": (lists("meta/support"),),
+    "debug_requests": (lists("debug/requests"),),
     "overrides_source": (lists("overrides/source"),),
     "overrides_source_confirm": (Ask("overrides/source:confirm", {"digest": "0"}),),
     "overrides_apply": (
