@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cpctl.access_kinds import KINDS as ACCESS_KINDS
 from cpctl.agent_kinds import KINDS as AGENT_KINDS
+from cpctl.approval_kinds import KINDS as APPROVAL_KINDS
 from cpctl.columns import SCOPE, Kind, field, timestamp, words
 from cpctl.dispatch_kinds import KINDS as DISPATCH_KINDS
 from cpctl.errors import UsageError
@@ -124,6 +125,7 @@ KINDS = (
         key="id",
         object_type="override_freeze",
     ),
+    *APPROVAL_KINDS,
     Kind(
         "revisions",
         "overrides/revisions",

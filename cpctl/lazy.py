@@ -62,6 +62,12 @@ COMMANDS = {
         "scheduled_changes", "changes", "Schedule changes of overrides, and let changes expire."
     ),
     "freezes": CommandEntry("freezes", "freezes", "Declare, change and end freezes of overrides."),
+    "approval-policies": CommandEntry(
+        "approval_policies", "approval_policies", "Require approvals for changes of overrides."
+    ),
+    "change-requests": CommandEntry(
+        "change_requests", "change_requests", "Request changes of overrides, approve and publish them."
+    ),
     "guard-rails": CommandEntry("overrides_and_types", "guard_rails", "Set and delete guard rails."),
     "agents": CommandEntry("agents", "agents", "List, show, watch, drain, approve and retire agents."),
     "resources": CommandEntry(

@@ -49,7 +49,15 @@ def plan_lines(plan: Item, paint: Paint, *, managers: bool = True) -> list[str]:
     lines += _kept_out_lines(plan.get("kept_out") or [], paint)
     lines += [_warning_line(warning) for warning in plan.get("warnings") or []]
     frozen = [_frozen_line(freeze) for freeze in plan.get("frozen_by") or []]
-    return [*lines, summary_line(plan), *confirm_lines(plan), *frozen]
+    protected = [_protected_line(policy) for policy in (plan.get("protected_by") or [])[:1]]
+    return [*lines, summary_line(plan), *confirm_lines(plan), *frozen, *protected]
+
+
+def _protected_line(policy: Item) -> str:
+    return (
+        f"Changes at {scope_text(policy['scope'])} need {policy['approvals']} approvals. Request the change "
+        "with cpctl change-requests create, or add --approval-override REASON"
+    )
 
 
 def _frozen_line(freeze: Item) -> str:

@@ -36,6 +36,8 @@ declare_audience("resource_type", Action.SELF_READ)
 declare_audience("guard_rail", Action.OVERRIDE_READ)
 declare_audience("override_change", Action.OVERRIDE_READ)
 declare_audience("override_freeze", Action.OVERRIDE_READ)
+declare_audience("approval_policy", Action.OVERRIDE_READ)
+declare_audience("change_request", Action.OVERRIDE_READ)
 declare_audience("overrides_source", Action.OVERRIDE_READ)
 declare_audience("flyte", Action.PROJECT_READ)
 
@@ -74,6 +76,41 @@ FREEZE_OVERRIDDEN = register(
     scope=_SCOPE,
     reason={**TEXT, "description": "Why the freeze was overridden."},
     revision=_NUMBER,
+)
+_POLICY: dict[str, Any] = {"scope": _SCOPE, "approvals": _NUMBER, "reason": TEXT}
+POLICY_CREATED = register("approval_policy.created", "Changes of overrides need approvals now.", **_POLICY)
+POLICY_CHANGED = register("approval_policy.changed", "An approval policy was changed.", **_POLICY)
+POLICY_DELETED = register("approval_policy.deleted", "An approval policy was deleted.", **_POLICY)
+POLICY_BYPASSED = register(
+    "approval_policy.bypassed",
+    "Overrides were changed without the approvals that they need.",
+    scope=_SCOPE,
+    reason={**TEXT, "description": "Why there was no time for approvals."},
+    revision=_NUMBER,
+)
+_REQUEST: dict[str, Any] = {
+    "resource_type": TEXT,
+    "scope": _SCOPE,
+    "state": TEXT,
+    "author": TEXT,
+    "message": TEXT,
+    "ticket": TEXT,
+    "approvals": {**_NUMBER, "description": "How many approvals it has."},
+    "required": {**_NUMBER, "description": "How many approvals it needs."},
+    "affected_scopes": {**_NUMBER, "description": "How many scopes have other effective values then."},
+    "comment": {**TEXT, "description": "Of the approval, rejection or comment; otherwise empty."},
+    "revision": {**_NUMBER, "description": "Revision that it was published as; 0 for none."},
+}
+REQUEST_OPENED = register("change_request.opened", "A change of overrides waits for approval.", **_REQUEST)
+REQUEST_REFRESHED = register(
+    "change_request.refreshed", "A change request has a new plan, and its approvals fell.", **_REQUEST
+)
+REQUEST_COMMENTED = register("change_request.commented", "A change request got a comment.", **_REQUEST)
+REQUEST_APPROVED = register("change_request.approved", "Somebody approved a change request.", **_REQUEST)
+REQUEST_REJECTED = register("change_request.rejected", "Somebody rejected a change request.", **_REQUEST)
+REQUEST_WITHDRAWN = register("change_request.withdrawn", "A change request was withdrawn.", **_REQUEST)
+REQUEST_PUBLISHED = register(
+    "change_request.published", "An approved change took effect, or was scheduled.", **_REQUEST
 )
 _SCHEDULED: dict[str, Any] = {
     "resource_type": TEXT,

@@ -10,6 +10,12 @@ from django.db.models.functions import Now
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
+from overrides.approval_models import (  # noqa: F401  (tables of this app)
+    ApprovalPolicy,
+    ChangeRequest,
+    ChangeRequestApproval,
+    ChangeRequestComment,
+)
 from overrides.executions.models import FlyteExecution, FlyteStep  # noqa: F401  (tables of this app)
 from overrides.freeze_models import OverrideFreeze  # noqa: F401  (a table of this app)
 from overrides.querysets import OverrideQuerySet, ProjectQuerySet, SpanQuerySet

@@ -15,9 +15,10 @@ from controlplane.scopes import Scope
 class OverrideChange(models.Model):
     """A change of one override, applied at a time, and undone at another if it has one.
 
-    attributes: after the change; NULL deletes. planned_version: the latest version when it was planned.
-    before, before_owners, applied_version: what it replaced, and with which version. due_at: when
-    something is to be done next; NULL for nothing.
+        attributes: after the change; NULL deletes. planned_version: the latest version when it was planned.
+        before, before_owners, applied_version: what it replaced, and with which version. due_at: when
+    something is to be done next; NULL for nothing. change_request_id: the change request that was
+        published as this change. plan_digest: of the plan that was approved.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -43,6 +44,8 @@ class OverrideChange(models.Model):
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     applied_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
+    change_request_id = models.UUIDField(null=True)
+    plan_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     objects = ScopedQuerySet["OverrideChange"].as_manager()
 

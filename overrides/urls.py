@@ -3,6 +3,8 @@
 from django.urls import path
 
 from overrides.api import (
+    approval_policies,
+    change_requests,
     changes,
     documents,
     file_source,
@@ -57,6 +59,16 @@ urlpatterns = [
     path("override-freezes", freezes.FreezeCollection.as_view()),
     path("override-freezes/<uuid:freeze>", freezes.FreezeItem.as_view()),
     path("override-freezes/<uuid:freeze>:end", freezes.EndFreeze.as_view()),
+    path("approval-policies", approval_policies.PolicyCollection.as_view()),
+    path("approval-policies/<uuid:policy>", approval_policies.PolicyItem.as_view()),
+    path("change-requests", change_requests.RequestCollection.as_view()),
+    path("change-requests/<uuid:change_request>", change_requests.RequestItem.as_view()),
+    path("change-requests/<uuid:change_request>:approve", change_requests.ApproveRequest.as_view()),
+    path("change-requests/<uuid:change_request>:reject", change_requests.RejectRequest.as_view()),
+    path("change-requests/<uuid:change_request>:withdraw", change_requests.WithdrawRequest.as_view()),
+    path("change-requests/<uuid:change_request>:refresh", change_requests.RefreshRequest.as_view()),
+    path("change-requests/<uuid:change_request>:publish", change_requests.PublishRequest.as_view()),
+    path("change-requests/<uuid:change_request>/comments", change_requests.RequestComments.as_view()),
     path("guard-rails", guard_rails.RailCollection.as_view()),
     path("guard-rails/<str:name>", guard_rails.RailItem.as_view()),
     path("resource-types", resource_types.ResourceTypeCollection.as_view()),

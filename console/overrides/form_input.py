@@ -14,6 +14,7 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.preconditions import Precondition
 from controlplane.scopes import SEGMENTS, Scope
+from overrides.approvals.decisions import NO_CONSENT, Bypass, Consent
 from overrides.editing.commit import CommitOptions
 from overrides.editing.writes import WriteOptions
 from overrides.freezes.decisions import FreezeOverride
@@ -21,6 +22,7 @@ from overrides.resolution.addresses import Address
 
 _MAX_REASON = 500
 _MAX_CONFIRM = 64
+_MAX_TICKET = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class OverrideForm:
     confirm: str
     override_freeze: str = ""
     until: str = ""
+    approval_override: str = ""
+    ticket: str = ""
 
 
 def segments_of(parameters: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -62,6 +66,8 @@ def read_override_form(request: HttpRequest) -> OverrideForm:
         confirm,
         form.get("override_freeze", "").strip()[:_MAX_REASON],
         form.get("until", "").strip()[:32],
+        form.get("approval_override", "").strip()[:_MAX_REASON],
+        form.get("ticket", "").strip()[:_MAX_TICKET],
     )
 
 
@@ -75,6 +81,8 @@ def write_options(form: OverrideForm, caller: Caller, scope: Scope, *, saves: bo
         asks=saves,
         freeze_override=freeze_override(form, caller),
         heeds_freezes=saves,
+        consent=consent(form, caller),
+        heeds_approvals=saves,
     )
     return WriteOptions(
         precondition=precondition_for(form.version), force=form.force, commit_options=commit_options
@@ -88,6 +96,15 @@ def freeze_override(form: OverrideForm, caller: Caller) -> FreezeOverride | None
     scopes = caller.require_somewhere(Action.FREEZE_OVERRIDE)
     caller.require_recent_login(Action.FREEZE_OVERRIDE)
     return FreezeOverride(form.override_freeze, tuple(scopes))
+
+
+def consent(form: OverrideForm, caller: Caller) -> Consent:
+    """Return the wish to do without approvals. Raises PermissionDenied if the caller may do so nowhere."""
+    if not form.approval_override:
+        return NO_CONSENT
+    scopes = caller.require_somewhere(Action.APPROVAL_BYPASS)
+    caller.require_recent_login(Action.APPROVAL_BYPASS)
+    return Consent(bypass=Bypass(form.approval_override, tuple(scopes)))
 
 
 def precondition_for(version: int) -> Precondition:

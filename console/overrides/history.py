@@ -56,7 +56,9 @@ def _roll_back(request: HttpRequest, caller: Caller, resource_type: str) -> Http
 
 def _restore(caller: Caller, address: Address, version: int, reason: str, *, saves: bool) -> Plan:
     # The preview shows the number of affected scopes and serves as confirmation.
-    options = WriteOptions(commit_options=CommitOptions(wants_plan=True, asks=False, heeds_freezes=saves))
+    options = WriteOptions(
+        commit_options=CommitOptions(wants_plan=True, asks=False, heeds_freezes=saves, heeds_approvals=saves)
+    )
     return roll_back_override(address, to_version=version, actor=actor_of(caller, reason), options=options)
 
 

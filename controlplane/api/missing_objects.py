@@ -28,6 +28,14 @@ MISSING_OBJECTS: dict[str, Explanation] = {
         "The scheduled change does not exist, or you do not have permission to read it.",
         "List them with GET /api/v1/override-changes.",
     ),
+    "unknown_approval_policy": Explanation(
+        "The approval policy does not exist, or you do not have permission to read it.",
+        "List the policies with GET /api/v1/approval-policies.",
+    ),
+    "unknown_change_request": Explanation(
+        "The change request does not exist, or you do not have permission to read it.",
+        "List them with GET /api/v1/change-requests.",
+    ),
     "unknown_guard_rail": Explanation("The guard rail does not exist.", LIST_THEM),
     "unknown_agent": Explanation(
         "The agent does not exist, was deleted, or you do not have permission to read it.",

@@ -146,6 +146,21 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Wait until `ends_at`, or ask who declared the freeze. With the permission `freeze.override` at the"
         " freeze's scope, send override_freeze=<reason>.",
     ),
+    "approval_required": Explanation(
+        "Changes of overrides at the scope need approvals. `policies` has each policy with its scope and "
+        "number; `required` is the largest number.",
+        "Open a change request: POST /api/v1/change-requests. With the permission `approval.bypass` at the "
+        "policy's scope, send approval_override=<reason>.",
+    ),
+    "plan_drifted": Explanation(
+        "The override or the effective values are different from those in the plan of the change request.",
+        "Refresh the change request, and have the new plan approved.",
+    ),
+    "not_independent": Explanation(
+        "The reviewer is the author of the change, stands behind the author, or is no person.",
+        "Ask another person with the permission `override.approve` to approve it, with a login or token that "
+        "the author did not create.",
+    ),
     "limit_reached": Explanation(
         "A limit on the number or size of resources has been reached.",
         "Delete resources that you no longer need, or ask the operator to raise the limit.",

@@ -22,6 +22,8 @@ _VISIBLE: Mapping[str, str] = {
     "overrides_guardrailrow": _BY_PROJECT,
     "overrides_overridefreeze": _BY_PROJECT,
     "overrides_overridechange": _BY_PROJECT,
+    "overrides_approvalpolicy": _BY_PROJECT,
+    "overrides_changerequest": _BY_PROJECT,
     "flyte_execution": _BY_PROJECT,
     "registry_agent": _BY_TEAM,
     "registry_jointoken": _BY_TEAM,

@@ -11,7 +11,7 @@ ControlplaneError
 │                           UnknownJoinToken, UnknownAgentConfig, UnknownPrincipal, UnknownTrustedIssuer, ...
 ├── Conflict                NameTaken, DeliveryLoop, ReleaseNotUsable, DuplicateInstance, ServiceTypeTaken,
 │                           StillInUse, ManagedElsewhere, SourceIsReadOnly, LimitReached, QuotaExceeded,
-│                           KeyInFlight, PatchFailed, TokenInUse, LeaseLost
+│                           KeyInFlight, PatchFailed, TokenInUse, LeaseLost, ApprovalRequired, PlanDrifted
 └── InvalidAgentConfig, VersionMismatch, VersionRequired, AgentRetired, EventsGone, RemoteFailed, KeyReused,
     PoolExhausted, SecretsUnavailable, IssuerUnavailable, LoginRefused, RedirectNotAllowed, SettingIsReadOnly
 """
@@ -92,6 +92,11 @@ class InvalidProvider(ControlplaneError):
 class ConfirmationRequired(ControlplaneError):
     code = "confirmation_required"
     title = "Confirmation required"
+
+
+class NotIndependent(ControlplaneError):
+    code = "not_independent"
+    title = "Reviewer is not independent"
 
 
 class InsecureTransport(ControlplaneError):
@@ -183,6 +188,23 @@ class ChangeFrozen(Conflict):
 
     code = "change_frozen"
     title = "Overrides are frozen"
+
+
+class ApprovalRequired(Conflict):
+    """policies: those that hold the change, each with id, scope, approvals and created_by.
+
+    required, approvals: how many approvals are needed, and how many there are.
+    """
+
+    code = "approval_required"
+    title = "Approval required"
+
+
+class PlanDrifted(Conflict):
+    """digest: of the plan that is current now."""
+
+    code = "plan_drifted"
+    title = "Plan is out of date"
 
 
 class LimitReached(Conflict):

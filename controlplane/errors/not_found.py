@@ -45,6 +45,16 @@ class UnknownOverrideChange(NotFound):
     title = "Scheduled change not found"
 
 
+class UnknownApprovalPolicy(NotFound):
+    code = "unknown_approval_policy"
+    title = "Approval policy not found"
+
+
+class UnknownChangeRequest(NotFound):
+    code = "unknown_change_request"
+    title = "Change request not found"
+
+
 class UnknownGuardRail(NotFound):
     code = "unknown_guard_rail"
     title = "Guard rail not found"

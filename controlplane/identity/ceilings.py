@@ -29,6 +29,9 @@ _BY_SCOPE = {
             Action.RAIL_WRITE,
             Action.FREEZE_WRITE,
             Action.FREEZE_OVERRIDE,
+            Action.APPROVAL_WRITE,
+            Action.OVERRIDE_APPROVE,
+            Action.APPROVAL_BYPASS,
             Action.PROJECT_READ,
             Action.PROJECT_WRITE,
         }

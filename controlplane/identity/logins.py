@@ -17,6 +17,9 @@ SENSITIVE = frozenset(
         Action.RAIL_WRITE,
         Action.FREEZE_WRITE,
         Action.FREEZE_OVERRIDE,
+        Action.APPROVAL_WRITE,
+        Action.OVERRIDE_APPROVE,
+        Action.APPROVAL_BYPASS,
     }
 )
 # Actions that change protected scopes.

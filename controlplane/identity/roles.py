@@ -35,6 +35,11 @@ class Action(StrEnum):
     # Declare, change and end freezes of overrides; change overrides in spite of a freeze.
     FREEZE_WRITE = "freeze.write"
     FREEZE_OVERRIDE = "freeze.override"
+    # Set how many approvals changes of overrides need; approve and reject change requests; change overrides
+    # without the approvals, with a reason.
+    APPROVAL_WRITE = "approval.write"
+    OVERRIDE_APPROVE = "override.approve"
+    APPROVAL_BYPASS = "approval.bypass"
     PROJECT_READ = "project.read"
     PROJECT_WRITE = "project.write"
     AGENT_READ = "agent.read"

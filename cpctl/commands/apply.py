@@ -48,6 +48,7 @@ def apply(
     force: options.Force = False,
     confirm: options.Confirm = "",
     override_freeze: options.OverrideFreeze = "",
+    approval_override: options.ApprovalOverride = "",
     message: options.Message = "",
     dry_run: Annotated[Dry, typer.Option(help="client: only parse the files. server: only plan.")] = Dry.NONE,
     yes: options.Yes = False,
@@ -65,7 +66,7 @@ def apply(
     if dry_run is Dry.CLIENT:
         return say(f"{len(files.documents(bundle))} documents parsed.")
     _check_prune(manager, prune=prune)
-    change = options.WriteOptions(message, manager, force, confirm, override_freeze)
+    change = options.WriteOptions(message, manager, force, confirm, override_freeze, approval_override)
     if replace:
         return _replace(
             bundle, change, dry_run=dry_run is Dry.SERVER, yes=yes, alone=not (prune or project or domain)

@@ -36,6 +36,7 @@ def edit(
     force: options.Force = False,
     confirm: options.Confirm = "",
     override_freeze: options.OverrideFreeze = "",
+    approval_override: options.ApprovalOverride = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -53,7 +54,9 @@ def edit(
     try:
         text = _edited(command, place)
         if text != current.text:
-            change = options.WriteOptions(message, manager, force, confirm, override_freeze).query()
+            change = options.WriteOptions(
+                message, manager, force, confirm, override_freeze, approval_override
+            ).query()
             _put(api, _Edit(scope, change, current, text), dry_run=dry_run, yes=yes)
     except BaseException:
         SESSION.tell(f"Your edit is saved in {place}.")

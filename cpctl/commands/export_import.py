@@ -73,6 +73,7 @@ def import_flyteadmin(
     force: options.Force = False,
     confirm: options.Confirm = "",
     override_freeze: options.OverrideFreeze = "",
+    approval_override: options.ApprovalOverride = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -86,7 +87,7 @@ def import_flyteadmin(
     token = read_token(flyte_token_file) if flyte_token_file else ""
     import_options = _import_options(manager, create_projects=create_projects, prune=prune, force=force)
     body = {**import_options, "flyteadmin": {"url": url, "token": token}}
-    more = {"confirm": confirm, "override_freeze": override_freeze}
+    more = {"confirm": confirm, "override_freeze": override_freeze, "approval_override": approval_override}
     _import(body, {"change_message": message, **more}, output, dry_run=dry_run, yes=yes)
 
 
@@ -102,6 +103,7 @@ def import_flytectl_files(
     force: options.Force = False,
     confirm: options.Confirm = "",
     override_freeze: options.OverrideFreeze = "",
+    approval_override: options.ApprovalOverride = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -115,7 +117,7 @@ def import_flytectl_files(
     texts = dict(files.texts(file, deep=recursive))
     import_options = _import_options(manager, create_projects=create_projects, prune=prune, force=force)
     body = {**import_options, "flytectl_files": texts, **({"kind": kind} if kind else {})}
-    more = {"confirm": confirm, "override_freeze": override_freeze}
+    more = {"confirm": confirm, "override_freeze": override_freeze, "approval_override": approval_override}
     _import(body, {"change_message": message, **more}, output, dry_run=dry_run, yes=yes)
 
 

@@ -106,6 +106,7 @@ def rollback(
     dry_run: options.DryRun = False,
     confirm: options.Confirm = "",
     override_freeze: options.OverrideFreeze = "",
+    approval_override: options.ApprovalOverride = "",
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
 ) -> None:
@@ -117,7 +118,9 @@ def rollback(
     """
     path, body = _target(resource_type, to_version, to_revision)
     scope = options.scope_of((project, domain, workflow, launch_plan))
-    query = options.WriteOptions(message, manager, force, confirm, override_freeze).query(**scope)
+    query = options.WriteOptions(message, manager, force, confirm, override_freeze, approval_override).query(
+        **scope
+    )
     api = SESSION.api()
     plan = api.post(path, body, query={**query, "dry_run": True}).json()
     if not confirm_plan(plan, "Roll back?", output, yes=yes or dry_run) or dry_run:

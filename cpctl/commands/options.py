@@ -35,6 +35,10 @@ Confirm = Annotated[
 OverrideFreeze = Annotated[
     str, typer.Option("--override-freeze", help="Reason to change overrides in spite of a freeze.")
 ]
+ApprovalOverride = Annotated[
+    str,
+    typer.Option("--approval-override", help="Reason to change overrides without the needed approvals."),
+]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Skip the confirmation.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show the changes.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Maximum number of entries.")]
@@ -67,11 +71,13 @@ class WriteOptions:
     force: bool = False
     confirm: str = ""
     override_freeze: str = ""
+    approval_override: str = ""
 
     def query(self, **more: Any) -> dict[str, Any]:
         manager = self.manager or _MANAGER
         options = {"change_message": self.message, "managed_by": manager, "force": self.force}
-        return {**options, "confirm": self.confirm, "override_freeze": self.override_freeze, **more}
+        holds = {"override_freeze": self.override_freeze, "approval_override": self.approval_override}
+        return {**options, "confirm": self.confirm, **holds, **more}
 
 
 @dataclass(frozen=True, slots=True)

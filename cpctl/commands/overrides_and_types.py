@@ -137,6 +137,7 @@ def delete_override(
     force: options.Force = False,
     confirm: options.Confirm = "",
     override_freeze: options.OverrideFreeze = "",
+    approval_override: options.ApprovalOverride = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -152,7 +153,7 @@ def delete_override(
     etag = api.get(path, scope).etag
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"Delete {resource_type} at {scope_text(scope)}?")
-    query = options.WriteOptions(message, manager, force, confirm, override_freeze).query(
+    query = options.WriteOptions(message, manager, force, confirm, override_freeze, approval_override).query(
         dry_run=dry_run, **scope
     )
     api.send("DELETE", path, query=query, headers={"If-Match": etag})

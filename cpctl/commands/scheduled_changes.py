@@ -50,6 +50,7 @@ def schedule(
     launch_plan: options.LaunchPlan = "",
     confirm: options.Confirm = "",
     override_freeze: options.OverrideFreeze = "",
+    approval_override: options.ApprovalOverride = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -70,7 +71,12 @@ def schedule(
     change.ask(
         f"Change {resource_type} at {scope_text(scope)} from {at or 'now'} until {until or 'further notice'}?"
     )
-    query = {**change.query(), "confirm": confirm, "override_freeze": override_freeze}
+    query = {
+        **change.query(),
+        "confirm": confirm,
+        "override_freeze": override_freeze,
+        "approval_override": approval_override,
+    }
     get.show(KIND, [SESSION.api().post(KIND.path, body, query=query).json()], output)
 
 

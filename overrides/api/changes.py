@@ -22,7 +22,7 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.api import change_examples as examples
 from overrides.api.schemas import AttributesField, FreezeOverrideQuery
-from overrides.api.write_options import commit_options_from, freeze_override_from, frozen_header
+from overrides.api.write_options import held_headers, override_options_from
 from overrides.resolution.addresses import Address
 from overrides.resolution.merging import Attributes, merge_patch
 from overrides.resource_types import ResourceType
@@ -99,6 +99,7 @@ class ChangeCollection(Endpoint):
             errors.InvalidAttributes,
             errors.Conflict,
             errors.ChangeFrozen,
+            errors.ApprovalRequired,
             errors.ConfirmationRequired,
             errors.SourceIsReadOnly,
             errors.VersionMismatch,
@@ -153,10 +154,10 @@ class ChangeCollection(Endpoint):
         row = schedule_change(
             spec,
             actor=actor_of(request, message),
-            options=commit_options_from(query, freeze_override_from(request, query)),
+            options=override_options_from(request, query),
             precondition=parse_precondition(request),
         )
-        headers = {} if spec.at else frozen_header(query, scope)
+        headers = {} if spec.at else held_headers(query, scope)
         return Response(show_change(row), status=201, headers=headers)
 
 

@@ -30,7 +30,7 @@ from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.as_of import ScopeAsOfQuery, as_of
 from overrides.api.schemas import AttributesField, OverrideMutationQuery
-from overrides.api.write_options import frozen_header, write_options_from
+from overrides.api.write_options import held_headers, write_options_from
 from overrides.documents.documents import ReceivedDocument
 from overrides.documents.export import (
     ExportFilter,
@@ -91,6 +91,7 @@ class ScopeDocumentItem(Endpoint):
             errors.ConfirmationRequired,
             errors.SourceIsReadOnly,
             errors.ChangeFrozen,
+            errors.ApprovalRequired,
         )
     }
     parser_classes = (StrictJSONParser, YamlParser, YmlParser)
@@ -148,7 +149,7 @@ class ScopeDocumentItem(Endpoint):
                 options=write_options_from(request, query, [scope]),
             )
         answer = _answer(request, document.content, etag=version_etag(document.version))
-        for name, value in frozen_header(query, scope).items():
+        for name, value in held_headers(query, scope).items():
             answer[name] = value
         return answer
 

@@ -66,6 +66,7 @@ PLAN_VALUE = {
     "kept_out": [],
     "warnings": [],
     "frozen_by": [],
+    "protected_by": [],
 }
 _SMALL_PLAN = {
     **PLAN_VALUE,

@@ -19,7 +19,7 @@ from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.plan_schemas import PlanRead, show_plan
 from overrides.api.schemas import FreezeOverrideQuery
-from overrides.api.write_options import freeze_override_from
+from overrides.api.write_options import consent_from, freeze_override_from
 from overrides.editing.apply import ApplyOptions
 from overrides.importing.apply import apply_findings, missing_names
 from overrides.importing.flyteadmin import read_flyteadmin
@@ -77,6 +77,7 @@ class ImportOverrides(Endpoint):
             errors.UnknownProject,
             errors.UnknownDomain,
             errors.ChangeFrozen,
+            errors.ApprovalRequired,
         )
     }
     takes_bundles = True
@@ -111,7 +112,11 @@ class ImportOverrides(Endpoint):
             caller_of(request).require(Action.PROJECT_WRITE, Scope())
         result = apply_findings(
             findings,
-            options=replace(_options(body, query), freeze_override=freeze_override_from(request, query)),
+            options=replace(
+                _options(body, query),
+                freeze_override=freeze_override_from(request, query),
+                consent=consent_from(request, query),
+            ),
             create_missing=body["create_projects"],
             actor=actor_of(request, query["change_message"]),
         )
@@ -128,6 +133,7 @@ def _options(body: dict[str, Any], query: dict[str, Any]) -> ApplyOptions:
         confirm=query.get("confirm", ""),
         asks=body["prune"] and not query["dry_run"],
         heeds_freezes=not query["dry_run"],
+        heeds_approvals=not query["dry_run"],
     )
 
 

@@ -11,6 +11,7 @@ from controlplane.api.scopes import ScopeRead, show_scope
 from overrides.api.schemas import AnyJSONField
 from overrides.documents.catalogue_documents import CatalogueChange
 from overrides.documents.export import ApplyResult
+from overrides.editing.approved import show_policy
 from overrides.editing.frozen import show_frozen
 from overrides.editing.plans import (
     ChangeKind,
@@ -95,6 +96,16 @@ class PlanFreezeRead(serializers.Serializer[Any]):
     created_by = serializers.CharField()
 
 
+class PlanPolicyRead(serializers.Serializer[Any]):
+    """An approval policy that covers a scope of the plan."""
+
+    id = serializers.UUIDField()
+    scope = ScopeRead()
+    approvals = serializers.IntegerField(help_text="How many approvals it needs.")
+    created_by = serializers.CharField()
+    reason = serializers.CharField()
+
+
 class PlanRead(serializers.Serializer[Any]):
     """The effects of a change; with `dry_run=true`, of the change that would be made."""
 
@@ -126,6 +137,11 @@ class PlanRead(serializers.Serializer[Any]):
     frozen_by = PlanFreezeRead(
         many=True, help_text="Freezes of changed scopes: without `override_freeze`, the change is refused."
     )
+    protected_by = PlanPolicyRead(
+        many=True,
+        help_text="Approval policies of changed scopes, the strictest first: without a change request or "
+        "`approval_override`, the change is refused.",
+    )
 
 
 def show_plan(plan: Plan, installation: Sequence[CatalogueChange] = ()) -> dict[str, Any]:
@@ -147,6 +163,7 @@ def show_plan(plan: Plan, installation: Sequence[CatalogueChange] = ()) -> dict[
         "kept_out": [_show_kept_out(value) for value in plan.kept_out[:LISTED]],
         "warnings": [_show_warning(warning) for warning in plan.warnings],
         "frozen_by": [show_frozen(freeze) for freeze in plan.frozen_by],
+        "protected_by": [show_policy(policy) for policy in plan.protected_by],
     }
 
 

@@ -156,8 +156,8 @@ class ConfirmedQuery(ReasonedQuery):
     )
 
 
-class FreezeOverrideQuery(ConfirmedQuery):
-    """Query of changes of overrides, which a freeze may refuse."""
+class PublicationQuery(ReasonedQuery):
+    """Query of the publication of an approved change, which a freeze may refuse."""
 
     override_freeze = serializers.CharField(
         required=False,
@@ -166,6 +166,19 @@ class FreezeOverrideQuery(ConfirmedQuery):
         max_length=500,
         help_text="Reason to change overrides in spite of a freeze, recorded in the audit log. Requires "
         "`freeze.override` at the scope of the freeze.",
+    )
+
+
+class FreezeOverrideQuery(PublicationQuery, ConfirmedQuery):
+    """Query of changes of overrides, which a freeze or an approval policy may refuse."""
+
+    approval_override = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=500,
+        help_text="Reason to change overrides without the approvals that they need, recorded in the audit "
+        "log. Requires `approval.bypass` at the scope of the policy.",
     )
 
 

@@ -14,6 +14,7 @@ from django.db import transaction
 from controlplane.errors import FieldError, InvalidRequest, ManagedElsewhere
 from controlplane.identity.actors import Actor
 from controlplane.scopes import Scope
+from overrides.approvals.decisions import NO_CONSENT, Consent
 from overrides.editing.commit import CommitOptions, begin, commit
 from overrides.editing.draft import Draft
 from overrides.editing.plans import Plan
@@ -35,8 +36,8 @@ class ApplyOptions:
     """Options of an apply.
 
     manager: who makes the statements. force: take over values of other managers. prune: remove what the
-    manager owns at or below `prune_within` and no longer states. confirm, asks, freeze_override,
-    heeds_freezes: see CommitOptions; a prune that removes much needs confirmation as well.
+    manager owns at or below `prune_within` and no longer states; much needs confirmation. confirm, asks,
+    freeze_override, heeds_freezes, consent, heeds_approvals: see CommitOptions.
     """
 
     manager: str
@@ -48,6 +49,8 @@ class ApplyOptions:
     wants_plan: bool = True
     freeze_override: FreezeOverride | None = None
     heeds_freezes: bool = True
+    consent: Consent = NO_CONSENT
+    heeds_approvals: bool = True
 
     @property
     def commit_options(self) -> CommitOptions:
@@ -57,6 +60,8 @@ class ApplyOptions:
             asks=self.asks,
             freeze_override=self.freeze_override,
             heeds_freezes=self.heeds_freezes,
+            consent=self.consent,
+            heeds_approvals=self.heeds_approvals,
         )
 
 

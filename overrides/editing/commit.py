@@ -22,7 +22,9 @@ from controlplane.errors import (
 )
 from controlplane.identity.actors import Actor
 from controlplane.scopes import Scope, by_project
+from overrides.approvals.decisions import NO_CONSENT, Consent
 from overrides.editing import storage
+from overrides.editing.approved import check_approved, record_bypassed, with_bypass_reason
 from overrides.editing.blast_radius import BlastRadius, measure
 from overrides.editing.confirmation import Effect, confirmation_for, digest_of, objection_to
 from overrides.editing.draft import Draft
@@ -60,6 +62,10 @@ class CommitOptions:
     freeze_override: FreezeOverride | None = None
     # False for a dry run: a freeze is in the plan, and refuses nothing.
     heeds_freezes: bool = True
+    # The approvals of the change, or the wish to do without.
+    consent: Consent = NO_CONSENT
+    # False for a dry run, for files, and for the end of a scheduled change.
+    heeds_approvals: bool = True
     # False: no quota refuses it. Files take effect as a whole or not at all.
     heeds_quotas: bool = True
 
@@ -86,8 +92,8 @@ def commit(
     earlier: Catalogue | None = None,
     removals: Removals | None = None,
 ) -> Plan:
-    """Validate and write. Raises ChangeFrozen, UnknownProject, InvalidAttributes, RailBroken,
-    InheritedConflict, QuotaExceeded, ...
+    """Validate and write. Raises ChangeFrozen, ApprovalRequired, UnknownProject, InvalidAttributes,
+    RailBroken, InheritedConflict, QuotaExceeded, ...
 
     earlier: the catalogue before this transaction, if it has already changed types or rails: the plan,
     the validity check and the confirmation then cover those changes too. removals: what the drafts remove.
@@ -97,6 +103,8 @@ def commit(
     override = options.freeze_override
     frozen_by = check_frozen(changing, override, refuses=options.heeds_freezes)
     actor = with_reason(actor, override, frozen_by)
+    protected_by = check_approved(changing, options.consent, refuses=options.heeds_approvals)
+    actor = with_bypass_reason(actor, options.consent, protected_by)
     rules = RuleChange(earlier or catalogue, catalogue)
     writes = [
         (draft.statement, draft.current)
@@ -113,11 +121,13 @@ def commit(
     plan = _plan(drafts, rules, radius, options, removals)
     revision = storage.store(changing, actor, heeds_quotas=options.heeds_quotas) if changing else 0
     record_overridden(frozen_by, override, actor, revision)
+    record_bypassed(protected_by, options.consent, actor, revision)
     storage.move_declarations([draft for draft in drafts if not draft.changes])
     # A catalogue of this transaction must not be read: it may be rolled back.
     asks_warnings = options.wants_plan and rules.before is rules.after
     warnings = related_warnings(radius.affected, catalogue) if asks_warnings else ()
-    return replace(plan, revision=revision, warnings=warnings, frozen_by=frozen_by)
+    held = replace(plan, frozen_by=frozen_by, protected_by=protected_by)
+    return replace(held, revision=revision, warnings=warnings)
 
 
 def _plan(

@@ -9,6 +9,7 @@ from typing import Any
 
 from controlplane.errors import FieldError
 from controlplane.scopes import Scope
+from overrides.approvals.decisions import Policy
 from overrides.editing.confirmation import Confirmation
 from overrides.editing.impact import AffectedScope
 from overrides.freezes.decisions import Freeze
@@ -89,6 +90,7 @@ class Plan:
     digest: identifies exactly this change; empty if nothing changes. confirmation: the confirmation that the
     change requires, if any. kept_out: stored values that changed guard rails keep from applying.
     warnings: values that refer to nothing, at scopes that change. frozen_by: freezes of changed scopes.
+    protected_by: policies of changed scopes that need more approvals.
     """
 
     revision: int
@@ -100,6 +102,7 @@ class Plan:
     kept_out: tuple[KeptOut, ...] = ()
     warnings: tuple[PlanWarning, ...] = ()
     frozen_by: tuple[Freeze, ...] = ()
+    protected_by: tuple[Policy, ...] = ()
 
     def count(self, kind: ChangeKind) -> int:
         return sum(change.kind is kind for change in self.changes)

@@ -158,7 +158,8 @@ def _apply_folder(folder: Folder, *, confirmed: bool) -> int:
             drafts.append(Draft(current, statement.attributes, {}, statement.declared_in, statement.pointer))
         else:
             drafts.append(Draft(current, None, {}, pointer=""))
-    options = CommitOptions(asks=False, heeds_quotas=False)
+    # Files are reviewed in their repository.
+    options = CommitOptions(asks=False, heeds_approvals=False, heeds_quotas=False)
     return commit(drafts, catalogue, actor=FILES, options=options, earlier=earlier).revision
 
 

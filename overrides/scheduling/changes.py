@@ -34,14 +34,24 @@ Revise = Callable[[ResourceType, Attributes | None], Attributes | None]
 
 
 @dataclass(frozen=True, slots=True)
+class Approval:
+    """The change request that a change was approved by. digest: of the approved plan."""
+
+    change_request_id: UUID
+    digest: str
+    author: Actor
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeSpec:
-    """The desired change. at: None for now. until: None for good."""
+    """The desired change. at: None for now. until: None for good. approval: None if nobody approved it."""
 
     address: Address
     revise: Revise
     at: datetime | None = None
     until: datetime | None = None
     message: str = ""
+    approval: Approval | None = None
 
 
 @transaction.atomic
@@ -51,7 +61,8 @@ def schedule_change(
     """Store the change, and apply it at once if it has no `at`.
 
     It is validated and confirmed now, as if it were made now. Raises Conflict if another change of the
-    override is pending, ChangeFrozen if a freeze will be active at its time, and like a write.
+    override is pending, ChangeFrozen if a freeze will be active at its time, and like a write. Approvals
+    are needed now and when it is applied, so a bypass counts for what is applied now alone.
     """
     catalogue = begin(actor)
     address = spec.address
@@ -110,6 +121,7 @@ def _row(
 ) -> OverrideChange:
     if after is None and current.attributes is None:
         raise missing_override(spec.address)
+    author = spec.approval.author if spec.approval else actor
     return OverrideChange(
         resource_type=spec.address.resource_type,
         **spec.address.scope.segments,
@@ -120,8 +132,10 @@ def _row(
         planned_version=current.version,
         due_at=spec.at,
         message=spec.message,
-        author_id=actor.principal_id,
-        created_by=actor.name,
+        author_id=author.principal_id,
+        created_by=author.name,
+        change_request_id=spec.approval.change_request_id if spec.approval else None,
+        plan_digest=spec.approval.digest if spec.approval else "",
     )
 
 
@@ -133,7 +147,8 @@ def _rehearse(
         raise frozen_error(frozen)
     with transaction.atomic():
         # A freeze of today may be over then.
-        apply_change(row, current, actor, replace(options, heeds_freezes=False))
+        consent = options.consent.without_bypass()
+        apply_change(row, current, actor, replace(options, heeds_freezes=False, consent=consent))
         transaction.set_rollback(True)
     row.before, row.before_owners, row.applied_version = None, {}, None
 

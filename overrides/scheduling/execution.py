@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -14,8 +15,11 @@ from controlplane.database.clock import statement_now
 from controlplane.errors import ControlplaneError
 from controlplane.identity.actors import Actor
 from controlplane.identity.roles import Action
+from overrides.approvals.decisions import Consent
+from overrides.approvals.storage import count_approvals
 from overrides.editing.commit import CommitOptions, begin, commit
 from overrides.editing.draft import Draft
+from overrides.editing.plan_digest import drifted, plan_digest
 from overrides.editing.writes import refuse_conflicts
 from overrides.field_managers import replace_attributes
 from overrides.freezes.storage import active_freezes
@@ -28,6 +32,8 @@ from overrides.scheduling.records import record, snapshot
 
 MOST_PER_RUN = 200
 _CONFIRMED = CommitOptions(asks=False)
+# What was lent until a time ends, whoever approved what.
+_REVERT = replace(_CONFIRMED, heeds_approvals=False)
 log = structlog.get_logger(__name__)
 
 
@@ -63,6 +69,8 @@ def apply_change(row: OverrideChange, current: CurrentOverride, actor: Actor, op
     outcome = replace_attributes(current.attributes, current.owners, row.attributes, rule, "")
     refuse_conflicts(address, outcome, force=False)
     draft = Draft(current, row.attributes, outcome.owners)
+    if row.plan_digest and row.plan_digest != (digest := plan_digest(draft, catalogue)):
+        raise drifted(digest)
     commit([draft], catalogue, actor=actor, options=options)
     row.before, row.before_owners = current.attributes, current.owners
     row.applied_version = current.version + draft.changes
@@ -97,10 +105,11 @@ def _attempt(row: OverrideChange, actor: Actor) -> Decision:
     current = load_current([address])[address]
     decision = decide(_situation(row, current))
     if decision.step is Step.APPLY:
-        apply_change(row, current, actor, _CONFIRMED)
+        consent = Consent(count_approvals(row.change_request_id))
+        apply_change(row, current, actor, replace(_CONFIRMED, consent=consent))
     elif decision.step is Step.REVERT:
         draft = Draft(current, row.before, row.before_owners)
-        commit([draft], catalogue, actor=actor, options=_CONFIRMED)
+        commit([draft], catalogue, actor=actor, options=_REVERT)
     return decision
 
 

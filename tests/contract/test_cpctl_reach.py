@@ -155,6 +155,27 @@ freezes change {ID} --until 2026-12-01T08:00:00Z --reason Longer -m Why --yes
 freezes end {ID} -m Why --yes
 get freezes --state upcoming -o wide
 get freeze {ID}
+get approval-policies -o wide
+get approval-policy {ID}
+approval-policies list
+approval-policies create -d production --approvals 2 --reason Production --yes -m Why
+approval-policies change {ID} --approvals 3 -m Why --yes
+approval-policies delete {ID} -m Why --yes
+get change-requests --state open -o wide
+get change-request {ID}
+change-requests list --state open --assigned --mine -p flytesnacks
+change-requests create task_resource {HERE} -f patch.yaml --ticket ML-1 -m Training --yes
+change-requests create task_resource {HERE} -f patch.yaml --replace --yes
+change-requests create task_resource {HERE} --delete --yes
+change-requests show {ID}
+change-requests show {ID} -o yaml
+change-requests approve {ID} --comment Fine --yes
+change-requests reject {ID} --comment No --yes
+change-requests comment {ID} --text Why
+change-requests refresh {ID} -m Why --yes
+change-requests withdraw {ID} -m Why --yes
+change-requests publish {ID} --at 2030-11-24T02:00:00Z --override-freeze Fire -m Why --yes
+apply -f document.yaml --approval-override Fire --yes
 guard-rails set cpu-cap -f rail.yaml --accept-existing --yes -m Why
 guard-rails set cpu-cap -f rail.yaml --dry-run
 guard-rails delete cpu-cap --yes

@@ -199,7 +199,7 @@ class RevisionDiff(Endpoint):
 
 class OverrideRollback(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
-    problems = {"POST": (errors.ChangeFrozen,)}
+    problems = {"POST": (errors.ChangeFrozen, errors.ApprovalRequired)}
     has_versions = True
 
     @extend_schema(
@@ -230,7 +230,7 @@ class OverrideRollback(Endpoint):
 
 class ScopeRollback(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
-    problems = {"POST": (errors.ChangeFrozen,)}
+    problems = {"POST": (errors.ChangeFrozen, errors.ApprovalRequired)}
 
     @extend_schema(
         operation_id="overrides_rollback_scope",

@@ -21,7 +21,7 @@ from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.plan_schemas import PlanRead, show_applied
 from overrides.api.schemas import AnyJSONField, WriteOptionsQuery
-from overrides.api.write_options import freeze_override_from
+from overrides.api.write_options import consent_from, freeze_override_from
 from overrides.documents.documents import ReceivedDocument
 from overrides.documents.export import apply_bundle, scopes_in
 from overrides.editing.apply import ApplyOptions
@@ -62,7 +62,7 @@ class Bundle(StrictSerializer):
 
 class ApplyOverrides(Endpoint):
     actions = {"POST": Action.OVERRIDE_WRITE}
-    problems = {"POST": (errors.ChangeFrozen,)}
+    problems = {"POST": (errors.ChangeFrozen, errors.ApprovalRequired)}
     parser_classes = (StrictJSONParser, YamlParser, YmlParser)
     takes_bundles = True
 
@@ -95,6 +95,8 @@ class ApplyOverrides(Endpoint):
             asks=not query["dry_run"],
             freeze_override=freeze_override_from(request, query),
             heeds_freezes=not query["dry_run"],
+            consent=consent_from(request, query),
+            heeds_approvals=not query["dry_run"],
         )
         with located(request):
             authorise(caller_of(request), documents, options)

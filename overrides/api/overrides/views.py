@@ -22,7 +22,7 @@ from controlplane.scopes import SEGMENTS, Level
 from overrides.api import examples, schemas
 from overrides.api.as_of import ScopeAsOfQuery, as_of
 from overrides.api.plan_schemas import PlanRead, show_plan
-from overrides.api.write_options import frozen_header, write_options_from
+from overrides.api.write_options import held_headers, write_options_from
 from overrides.editing.writes import (
     delete_override,
     get_override,
@@ -83,12 +83,14 @@ class OverrideItem(Endpoint):
             errors.ConfirmationRequired,
             errors.SourceIsReadOnly,
             errors.ChangeFrozen,
+            errors.ApprovalRequired,
         ),
         "PATCH": (
             errors.ManagedElsewhere,
             errors.ConfirmationRequired,
             errors.SourceIsReadOnly,
             errors.ChangeFrozen,
+            errors.ApprovalRequired,
             errors.PatchFailed,
         ),
         "DELETE": (
@@ -96,6 +98,7 @@ class OverrideItem(Endpoint):
             errors.ConfirmationRequired,
             errors.SourceIsReadOnly,
             errors.ChangeFrozen,
+            errors.ApprovalRequired,
         ),
     }
     has_versions = True
@@ -149,7 +152,7 @@ class OverrideItem(Endpoint):
             actor=actor_of(request, query["change_message"]),
             options=write_options_from(request, query, [address.scope]),
         )
-        headers = frozen_header(query, address.scope)
+        headers = held_headers(query, address.scope)
         return _written(override, status=201 if created else 200, headers=headers)
 
     @extend_schema(
@@ -182,7 +185,7 @@ class OverrideItem(Endpoint):
         else:
             patch = parse_body(schemas.OverrideWrite, request)["attributes"]
             override = patch_override(address, patch, actor=actor, options=options)
-        return _written(override, status=200, headers=frozen_header(query, address.scope))
+        return _written(override, status=200, headers=held_headers(query, address.scope))
 
     @extend_schema(
         operation_id="overrides_delete",
@@ -201,7 +204,7 @@ class OverrideItem(Endpoint):
             actor=actor_of(request, query["change_message"]),
             options=write_options_from(request, query, [address.scope]),
         )
-        return Response(status=204, headers=frozen_header(query, address.scope))
+        return Response(status=204, headers=held_headers(query, address.scope))
 
 
 class OverridePreview(Endpoint):
@@ -232,7 +235,10 @@ class OverridePreview(Endpoint):
             parse_body(schemas.OverridePreviewWrite, request).get("attributes"),
             actor=actor_of(request, query["change_message"]),
             options=replace(
-                options, commit_options=replace(options.commit_options, asks=False, heeds_freezes=False)
+                options,
+                commit_options=replace(
+                    options.commit_options, asks=False, heeds_freezes=False, heeds_approvals=False
+                ),
             ),
         )
         return Response(show_plan(plan))

@@ -84,6 +84,7 @@ class Command(BaseCommand):
             confirm=options["confirm"],
             asks=options["prune"] and not options["dry_run"],
             heeds_freezes=not options["dry_run"],
+            heeds_approvals=not options["dry_run"],
         )
         actor = Actor(None, "system:import", reason=f"Imported from {options['source']}.")
         return apply_findings(

@@ -76,6 +76,15 @@ def _change(project: str) -> dict[str, Any]:
     return {"scope": {"project": project}, "at": "2998-01-01T00:00:00Z", **what}
 
 
+def _policy(project: str) -> dict[str, Any]:
+    return {"scope": {"project": project, "domain": "development"}, "approvals": 1}
+
+
+def _request(project: str) -> dict[str, Any]:
+    what = {"resource_type": "workflow_execution_config", "attributes": {"max_parallelism": 4}}
+    return {"scope": {"project": project}, **what}
+
+
 def _freeze(project: str) -> dict[str, Any]:
     return {"scope": {"project": project}, "ends_at": "2999-01-01T00:00:00Z", "reason": "r"}
 
@@ -456,6 +465,29 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "override_freezes_get": (named("override-freezes/{freeze}", SCOPE_B, shows=True),),
     "override_freezes_update": (named("override-freezes/{freeze}", SCOPE_B, {"reason": "r"}),),
     "override_freezes_end": (named("override-freezes/{freeze}:end", SCOPE_B, shows=True),),
+    "approval_policies_list": (lists("approval-policies", SCOPE_A, SCOPE_B),),
+    "approval_policies_create": (named("approval-policies", SCOPE_B, _policy("{project}"), shows=True),),
+    "approval_policies_get": (named("approval-policies/{policy}", SCOPE_B, shows=True),),
+    "approval_policies_update": (named("approval-policies/{policy}", SCOPE_B, {"approvals": 2}),),
+    "approval_policies_delete": (named("approval-policies/{policy}", SCOPE_B),),
+    "change_requests_list": (
+        lists("change-requests", SCOPE_A, SCOPE_B),
+        lists("change-requests?state=open", SCOPE_A, SCOPE_B),
+        lists("change-requests?assigned=me"),
+        named("change-requests?project={project}", SCOPE_B, shows=True),
+    ),
+    "change_requests_create": (named("change-requests", SCOPE_B, _request("{project}"), shows=True),),
+    "change_requests_get": (named("change-requests/{request}", SCOPE_B, shows=True),),
+    "change_requests_approve": (named("change-requests/{request}:approve", SCOPE_B, {"digest": "d"}),),
+    "change_requests_reject": (
+        named("change-requests/{request}:reject", SCOPE_B, {"comment": "c"}, shows=True),
+    ),
+    "change_requests_withdraw": (named("change-requests/{request}:withdraw", SCOPE_B, shows=True),),
+    "change_requests_refresh": (named("change-requests/{request}:refresh", SCOPE_B, shows=True),),
+    "change_requests_publish": (named("change-requests/{request}:publish", SCOPE_B, {}),),
+    "change_requests_comment": (
+        named("change-requests/{request}/comments", SCOPE_B, {"text": "t"}, shows=True),
+    ),
     "guard_rails_list": (
         lists("guard-rails", SCOPE_A, SCOPE_B),
         lists("guard-rails?resource_type=task_resource", SCOPE_B),

@@ -110,6 +110,16 @@ def _make_scopes(admin: Api, present: dict[str, str]) -> None:
         change = {"scope": {"project": marker}, "resource_type": "task_resource", "attributes": {}}
         change |= {"at": "2997-01-01T00:00:00Z", "message": f"{marker} change"}
         present["change"] = _done(admin.post("override-changes", change))["id"]
+        policy = {"scope": {"project": marker}, "approvals": 1, "reason": f"{marker} policy"}
+        present["policy"] = _done(admin.post("approval-policies", policy))["id"]
+        wanted = {
+            "scope": {"project": marker},
+            "resource_type": "cluster_resource",
+            "patch": {"attributes": {"a": "b"}},
+        }
+        present["request"] = _done(admin.post("change-requests", {**wanted, "message": f"{marker} request"}))[
+            "id"
+        ]
         # No agent offers storage: its agent would be in the answers too.
         resource = {"service_type": "storage", "spec": {"name": f"{marker}-disk"}, "project": marker}
         _done(admin.post(f"resources?id={marker}-resource", resource))
@@ -362,7 +372,7 @@ def _absent(present: dict[str, str]) -> dict[str, str]:
     """Names of the same form, of nothing."""
     ids = ("agent", "letter", "provider", "token", "binding", "join", "grant", "session")
     ids += ("trusted", "secret", "identity", "sink", "delivery", "alert_rule", "channel", "alert")
-    ids += ("plugin_release", "lease", "freeze", "change")
+    ids += ("plugin_release", "lease", "freeze", "change", "policy", "request")
     numbers = {"version": "987654", "revision": "987654", "bundle": "987654"}
     named = {name: ABSENT for name in present if name not in (*ids, *numbers)}
     return {**named, "task": f"{ABSENT}_task", **dict.fromkeys(ids, _ABSENT_ID), **numbers}

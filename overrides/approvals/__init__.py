@@ -1,0 +1,1 @@
+"""Approval policies: scopes at which changes of overrides need the approvals of others."""

@@ -1,0 +1,1 @@
+"""Change requests: changes of one override that others approve before they are published."""
