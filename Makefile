@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Without stored bytecode, each of our many processes would compile all of its modules: 8 s instead of 2.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-agent-configs bench-fleet bench-watchers bench-waiters help up test check static tested format lint types contracts migrations-check openapi openapi-check api-changelog release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces bench-disk bench-pause
+.PHONY: chart nightly ha screenshots bench-flyte-reads bench-lists bench-console bench-agent-configs bench-fleet bench-watchers bench-waiters help up test check static tested format lint types contracts migrations-check openapi openapi-check api-changelog release-api packages settings errors rules dashboards sdk lock bench-resolve bench-heartbeats bench-fast-paths bench-dispatch bench-resources clean bench-grpc-reads bench-flyte-events bench-million bench-ordinary bench-apply bench-log-partitions bench-events-out bench-plugins bench-pools bench-metrics bench-traces bench-disk bench-pause
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 21
@@ -151,6 +151,9 @@ bench-apply: .venv/.dev ## Benchmark applying 10,000 overrides beside COPY (BENC
 
 bench-lists: .venv/.dev ## Benchmark lists of a million agents (BENCH_ARGS="--agents 100000 --write")
 	@exec $(BIN)/python -m benchmarks.agent_lists $(BENCH_ARGS)
+
+bench-console: .venv/.dev ## Open each page of the console, and the dashboard after a storm (BENCH_ARGS="--agents 5000 --write")
+	@exec $(BIN)/python -m benchmarks.console_pages $(BENCH_ARGS)
 
 bench-flyte-reads: .venv/.dev ## Benchmark reads of Flyte's clients beside a FlyteAdmin (FLYTEADMIN_URL=... BENCH_ARGS="--write")
 	@exec $(BIN)/python -m benchmarks.flyte_reads $(BENCH_ARGS)

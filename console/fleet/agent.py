@@ -110,7 +110,7 @@ def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
 def _moves(agent: Agent, caller: Caller, since: datetime) -> list[timeline.Move]:
     """Return state changes that the caller can read, oldest first, and at most one more than the limit."""
     rows = visible_events(caller).filter(object_type="agent", object_id=str(agent.id), at__gte=since)
-    newest = rows.filter(type__in=_STATE_OF).exclude(seq=None).order_by("-seq")[: _MAX_MOVES + 1]
+    newest = rows.filter(type__in=_STATE_OF).order_by("-seq", "-position")[: _MAX_MOVES + 1]
     return [
         timeline.Move(event.at, event.data.get("from", ""), _STATE_OF[event.type])
         for event in reversed(newest)

@@ -15,7 +15,6 @@ from console.filter_choices import select_options
 from console.pages import load_page, page
 from console.stale_lists import may_be_stale
 from controlplane.api.time_range import in_range, read_range
-from controlplane.endpoints.events.schemas import show_event
 from controlplane.errors import InvalidRequest
 from controlplane.events import log, types
 from controlplane.events.models import Event, EventQuerySet
@@ -25,6 +24,7 @@ from controlplane.identity.roles import Action
 
 _FILTERS = ("type", "object_type", "object_id")
 _RANGE = ("since", "until")
+_MOST_NUMBERED = 200
 
 
 @page
@@ -32,7 +32,8 @@ _RANGE = ("since", "until")
 def events(request: HttpRequest, caller: Caller) -> HttpResponse:
     if not caller.owners_for(Action.EVENT_READ):
         caller.require_somewhere(Action.EVENT_READ)
-    log.number_committed()
+    # Not all: after a storm that takes seconds. The others are shown without a number.
+    log.number_oldest(_MOST_NUMBERED)
     parameters = {name: request.GET.get(name, "").strip() for name in (*_FILTERS, *_RANGE)}
     filters = {name: value for name, value in parameters.items() if value}
     meanings = {event_type.name: event_type.meaning for event_type in types.registered()}
@@ -46,36 +47,36 @@ def events(request: HttpRequest, caller: Caller) -> HttpResponse:
     except InvalidRequest as error:
         # With the form, so that only the time must be corrected.
         return render(request, "console/records/events.html", {**context, "problem": error}, status=422)
-    results = load_page(request, caller, rows, order=("-seq",))
+    results = load_page(request, caller, rows, order=("-position",))
+    newest = next((event.seq for event in results.items if event.seq), None) or log.last_given()
     context |= {
         "results": results,
         "events": [(event, meanings.get(event.type, ""), _to_json(event)) for event in results.items],
         # Only the first page updates: new events appear there.
         "is_live": not (request.GET.get("cursor") or parameters["until"]),
-        "newest": results.items[0].seq if results.items else 0,
-        "copies": _copies(request, results.items, filters),
+        "newest": newest,
+        "copies": _copies(request, newest, filters),
     }
     return render(request, "console/records/events.html", context)
 
 
 def _matching(caller: Caller, filters: dict[str, str]) -> EventQuerySet:
     """Raises InvalidRequest if a time cannot be read."""
-    rows = visible_events(caller).filter(in_range(read_range(filters))).exclude(seq=None)
-    rows = rows.annotate(now=Now())
+    rows = visible_events(caller).filter(in_range(read_range(filters))).annotate(now=Now())
     values = {name: value for name, value in filters.items() if name in _FILTERS}
     printable = all(value.isprintable() for value in values.values())
     return rows.filter(**values) if printable else rows.none()
 
 
 def _to_json(event: Event) -> str:
-    return json.dumps(show_event(event), ensure_ascii=False, indent=2, default=str)
+    return json.dumps(event.data, ensure_ascii=False, indent=1)
 
 
-def _copies(request: HttpRequest, events: list[Event], filters: dict[str, str]) -> dict[str, str]:
-    """Return commands that stream events from the newest one on the page."""
-    newest = {"after": str(events[0].seq)} if events else {}
-    parameters = {**newest, **{name: value for name, value in filters.items() if name in _FILTERS}}
-    stream = curl(request, "GET", f"events{'?' if parameters else ''}{urlencode(parameters)}")
+def _copies(request: HttpRequest, newest: int, filters: dict[str, str]) -> dict[str, str]:
+    """Return commands that stream events after the newest number on the page."""
+    chosen = {name: value for name, value in filters.items() if name in _FILTERS}
+    parameters = {"after": str(newest), **chosen}
+    stream = curl(request, "GET", f"events?{urlencode(parameters)}")
     options = [word for name, value in parameters.items() for word in (f"--{name.replace('_', '-')}", value)]
     return {
         "curl": stream.replace("curl ", "curl -N -H 'Accept: text/event-stream' ", 1),

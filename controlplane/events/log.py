@@ -206,27 +206,32 @@ def number_committed() -> int:
 
     While Postgres accepts no changes, the rest is numbered later, and followers read what has a number.
     """
-    total = 0
-    while Event.objects.filter(seq__isnull=True).exists():
-        # A replica cannot number.
-        require_primary()
-        try:
-            numbered = _number_some()
-        except ChangesRefused:
-            break
+    total, numbered = 0, _NUMBERING_BATCH
+    while numbered == _NUMBERING_BATCH:
+        numbered = number_oldest(_NUMBERING_BATCH)
         total += numbered
-        if numbered < _NUMBERING_BATCH:
-            break
     return total
 
 
+def number_oldest(most: int) -> int:
+    """Number at most so many committed events, the oldest first; return how many were numbered."""
+    if not Event.objects.filter(seq__isnull=True).exists():
+        return 0
+    # A replica cannot number.
+    require_primary()
+    try:
+        return _number_some(most)
+    except ChangesRefused:
+        return 0
+
+
 @transaction.atomic
-def _number_some() -> int:
+def _number_some(most: int) -> int:
     with connection.cursor() as cursor:
         # A transaction that waits here then sees all events numbered by the one before: under READ COMMITTED
         # the next statement has a new snapshot.
         cursor.execute("SELECT last_seq FROM events_numbering WHERE id = 1 FOR UPDATE")
-        cursor.execute(_NUMBER, {"limit": _NUMBERING_BATCH})
+        cursor.execute(_NUMBER, {"limit": most})
         return int(cursor.fetchone()[0])
 
 

@@ -32,17 +32,26 @@ def _stored(agent_id: UUID) -> list[tuple[int, str, str]]:
 
 def count_by_name(names: Sequence[str], caller: Caller) -> dict[str, dict[str, Any]]:
     """Return by task type: its versions, the caller's agents that serve any, and the live ones among them."""
-    live = Q(agent__state__in=[state.value for state in LIVE])
     rows = ServedTaskType.objects.within(caller).filter(name__in=names)
-    counts = rows.values("name").annotate(
-        agents=Count("agent", distinct=True), live_agents=Count("agent", distinct=True, filter=live)
-    )
     by_name: dict[str, dict[str, Any]] = {
         name: {"name": name, "versions": [], "agents": 0, "live_agents": 0} for name in names
     }
-    for row in counts:
-        by_name[row["name"]].update(row)
-    versions = rows.values_list("name", "version").distinct()
-    for name, version in versions.order_by("name", "version"):
-        by_name[name]["versions"].append(version)
+    # Within one version no agent is counted twice, so that nothing must be sorted.
+    by_version: Any = rows.values("name", "version").annotate(**_agents())
+    for row in by_version.order_by("name", "version"):
+        counted = by_name[row["name"]]
+        counted["versions"].append(row["version"])
+        counted |= {"agents": row["agents"], "live_agents": row["live_agents"]}
+    several = [name for name, counted in by_name.items() if len(counted["versions"]) > 1]
+    by_several: Any = rows.filter(name__in=several).values("name").annotate(**_agents(distinct=True))
+    for row in by_several if several else ():
+        by_name[row["name"]] |= row
     return by_name
+
+
+def _agents(*, distinct: bool = False) -> dict[str, Count]:
+    live = Q(agent__state__in=[state.value for state in LIVE])
+    return {
+        "agents": Count("agent", distinct=distinct),
+        "live_agents": Count("agent", distinct=distinct, filter=live),
+    }

@@ -82,6 +82,17 @@ def test_a_change_that_is_rolled_back_leaves_no_event_and_no_gap():
     assert [event.seq for event in log.follow(0)] == [1]
 
 
+def test_a_part_of_the_backlog_is_numbered_oldest_first():
+    with transaction.atomic():
+        for name in "abc":
+            append(name)
+
+    assert log.number_oldest(2) == 2
+    assert list(Event.objects.filter(seq=None).values_list("object_id", flat=True)) == ["c"]
+    assert log.number_oldest(2) == 1
+    assert log.number_oldest(2) == 0
+
+
 def test_an_event_outside_of_a_transaction_is_refused():
     with pytest.raises(RuntimeError, match="within a transaction"):
         append("loose")
