@@ -16,7 +16,7 @@ from controlplane.delivery.https_exchange import exchange
 from controlplane.delivery.kinds import Message, Sent, SinkKind, SinkSecrets, invalid_setting, register_kind
 from controlplane.delivery.signing import SigningSecret, webhook_headers
 from controlplane.errors import InvalidRequest
-from controlplane.outgoing import allowed_networks, check_target
+from controlplane.outgoing import allowed_networks, check_target, is_demo_receiver
 
 # Above it, receivers get a reference (`large: reference`).
 _LARGE_BYTES = 20_000
@@ -84,7 +84,7 @@ def _check(config: Mapping[str, Any], credentials: Mapping[str, str]) -> None:
         raise invalid_setting(f"/credentials/{name}", "A webhook has a signing secret and no credentials.")
     url = str(config.get("url", ""))
     parts = urlsplit(url)
-    if parts.scheme != "https" and not settings.WEBHOOK_ALLOW_HTTP:
+    if parts.scheme != "https" and not settings.WEBHOOK_ALLOW_HTTP and not is_demo_receiver(url):
         raise invalid_setting("/config/url", "A webhook's URL must begin with https://.")
     own = urlsplit(settings.PUBLIC_URL).hostname
     if own and parts.hostname == own and own not in ("localhost", "127.0.0.1"):

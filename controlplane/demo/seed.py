@@ -11,17 +11,18 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from controlplane.access import issue_tokens, principals, role_bindings
-from controlplane.access.models import Principal, PrincipalKind, Token
+from controlplane.access import principals, role_bindings
+from controlplane.access.models import Principal, PrincipalKind
 from controlplane.errors import NameTaken
 from controlplane.identity.actors import Actor
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from overrides.editing.writes import put_override
+from overrides.models import Override, Project
 from overrides.projects import ProjectFields, create_project
 from overrides.resolution.addresses import Address
 from overrides.write_mode import reads_files
-from registry.agents.models import Lease
+from registry.agents.models import Agent, Lease
 from registry.agents.policies import liveness_policy
 from registry.agents.rights import AgentRights
 from registry.agents.states import Cost
@@ -29,7 +30,7 @@ from registry.joining.register import register
 from registry.joining.registration import Registration
 
 AGENTS_PRINCIPAL = "demo-agents"
-_ACTOR = Actor(None, "system:demo", reason="Demo data.")
+DEMO_ACTOR = Actor(None, "system:demo", reason="Demo data.")
 
 _PROJECTS = {
     "flytesnacks": "Example workflows.",
@@ -110,24 +111,20 @@ def seed() -> bool:
     try:
         with transaction.atomic():
             for project, description in _PROJECTS.items():
-                create_project(project, ProjectFields(description=description), actor=_ACTOR)
+                create_project(project, ProjectFields(description=description), actor=DEMO_ACTOR)
     except NameTaken:
         return False
     for resource_type, scope, attributes in [] if reads_files() else _OVERRIDES:
-        put_override(Address(resource_type, scope), attributes, actor=_ACTOR)
-    principal = principals.create_principal(AGENTS_PRINCIPAL, kind=PrincipalKind.AGENT, actor=_ACTOR)
-    role_bindings.bind_role(principal, Role.AGENT, Scope(), actor=_ACTOR)
+        put_override(Address(resource_type, scope), attributes, actor=DEMO_ACTOR)
+    principal = principals.create_principal(AGENTS_PRINCIPAL, kind=PrincipalKind.AGENT, actor=DEMO_ACTOR)
+    role_bindings.bind_role(principal, Role.AGENT, Scope(), actor=DEMO_ACTOR)
     _seed_agents(principal)
     return True
 
 
-def create_agents_token() -> str:
-    """Return a new token for the demo agents and revoke the earlier ones. Raises UnknownPrincipal."""
-    principal = principals.get_principal(AGENTS_PRINCIPAL)
-    for token in Token.objects.filter(principal=principal, revoked_at=None):
-        issue_tokens.revoke_token(token.id, of=None, actor=_ACTOR)
-    _, secret = principals.create_token(principal, name="demo", expires_at=None, actor=_ACTOR)
-    return secret
+def is_empty() -> bool:
+    """Return whether nobody has put anything into this installation yet."""
+    return not any(model.objects.exists() for model in (Project, Override, Agent))
 
 
 def _seed_agents(principal: Principal) -> None:

@@ -14,6 +14,7 @@ from shlex import quote
 from urllib.parse import urlsplit
 
 from controlplane.database.roles import MIGRATOR, ROLES, WORKER
+from controlplane.demo.installation import active_demo, receiver_environment, receiver_port
 from controlplane.extras import is_installed
 from controlplane.local import external_services, programs
 from controlplane.local.data_folder import (
@@ -124,9 +125,11 @@ class _Launch:
             volatile = undo.enter_context(volatile_folder(self.folder))
             environment = self._environment(urls, volatile, undo)
             self._prepare(environment)
+            demo = active_demo(self.folder) if self.options.demo else None
+            environment |= receiver_environment(demo)
             undo.callback(lambda: self.supervisor.stop(self.supervisor.names() - set(ALL)))
             ports = reserve_ports(undo)
-            self._start_processes(environment, databases, ports, volatile=volatile)
+            self._start_processes(environment, databases, ports, volatile=volatile, has_demo=demo is not None)
             write_targets(self.folder, ports, undo)
             undo.enter_context(present("supervisor", connect=cursor_at(databases[WORKER])))
             seconds = time.monotonic() - self.started_at
@@ -193,7 +196,8 @@ class _Launch:
 
     def _prepare(self, environment: Mapping[str, str]) -> None:
         self.say("Preparing the database ...")
-        program = programs.prepare_program(self.folder, environment, demo=self.options.demo)
+        demo_port = receiver_port(self.options.port) if self.options.demo else 0
+        program = programs.prepare_program(self.folder, environment, demo_port=demo_port)
         program.log.unlink(missing_ok=True)
         if run_to_end(program, pause=self.supervisor.pause):
             raise CannotStart(
@@ -207,6 +211,7 @@ class _Launch:
         metrics_ports: Mapping[str, int],
         *,
         volatile: Path,
+        has_demo: bool,
     ) -> None:
         port, worker = self.options.port, f"up-{self.options.port}@{os.getpid()}"
         long_running = programs.long_running_programs(
@@ -216,7 +221,7 @@ class _Launch:
             schedule=volatile / "beat-schedule",
             port=port,
             worker=worker,
-            demo=self.options.demo,
+            has_demo=has_demo,
             metrics=programs.MetricsPlaces(volatile / "metrics", metrics_ports),
         )
         self.say(f"Starting {', '.join(program.name for program in long_running)} ...")

@@ -229,8 +229,9 @@ class MetricsPlaces:
         }
 
 
-def prepare_program(folder: Path, environment: Mapping[str, str], *, demo: bool) -> Program:
-    command = (*_MANAGE, "prepare", "--data-dir", str(folder), *(("--demo",) if demo else ()))
+def prepare_program(folder: Path, environment: Mapping[str, str], *, demo_port: int) -> Program:
+    """demo_port: where the demo would receive its webhooks; 0: without the demo."""
+    command = (*_MANAGE, "prepare", "--data-dir", str(folder), "--demo", str(demo_port))
     # The statement timeout of web requests is too short for the migration of a large database.
     without_timeout = {**environment, "DATABASE_STATEMENT_TIMEOUT_MS": "0"}
     return _program("prepare", command, folder, without_timeout)
@@ -244,7 +245,7 @@ def long_running_programs(
     schedule: Path,
     port: int,
     worker: str,
-    demo: bool,
+    has_demo: bool,
     metrics: MetricsPlaces,
 ) -> Iterable[Program]:
     """Return the long-running programs. databases: URLs by role. schedule: beat's file. worker: node name."""
@@ -257,8 +258,9 @@ def long_running_programs(
     }
     if is_installed("flyte"):
         commands["flyte-grpc"] = (*_MANAGE, "flyte_grpc", "--skip-checks")
-    if demo:
-        commands["demo-agents"] = (*_MANAGE, "demo_agents", "--url", f"http://127.0.0.1:{port}")
+    if has_demo:
+        address = ("--url", f"http://127.0.0.1:{port}", "--data-dir", str(folder))
+        commands["demo"] = (*_MANAGE, "demo", *address)
     return [
         _program(
             name,

@@ -23,6 +23,8 @@ os.environ.setdefault("AGENT_CONFIGS_MODE", "open")
 
 from controlplane.settings.base import *
 
+# 127.0.0.1 and a port, which `make up` gives to the demo's own receiver of webhooks.
+DEMO_RECEIVER = os.environ.get("DEMO_RECEIVER", "")
 SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 0
 SESSION_COOKIE_SECURE = False

@@ -4,7 +4,10 @@ import ipaddress
 
 from controlplane.settings import environment as env
 
-__all__ = ["OUTGOING_ALLOWED_NETWORKS"]
+__all__ = ["DEMO_RECEIVER", "OUTGOING_ALLOWED_NETWORKS"]
+
+# Only `make up` has a demo: see settings/dev.py. No variable can set it elsewhere.
+DEMO_RECEIVER = ""
 
 
 def _networks(raw: str) -> list[str]:

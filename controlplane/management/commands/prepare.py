@@ -7,7 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from controlplane.access.first_admin import ensure_admin
-from controlplane.demo.seed import seed
+from controlplane.demo.record import DemoRecord, read_record, write_record
+from controlplane.demo.seed import is_empty, seed
 from controlplane.web.health import CHECKS, passes
 from overrides.file_source.synchronise import synchronise
 
@@ -27,7 +28,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--data-dir", type=Path, required=True, help="Folder for the administrator's secrets."
         )
-        parser.add_argument("--demo", action="store_true", help="Load the demo data, once.")
+        parser.add_argument(
+            "--demo",
+            type=int,
+            default=0,
+            metavar="PORT",
+            help="Load the demo data, once. The demo receives its webhooks at this port.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -41,8 +48,12 @@ class Command(BaseCommand):
             )
         ensure_admin(options["data_dir"])
         synchronise()
-        # Recorded with the data, so that deleted demo projects are not loaded again.
-        marker = options["data_dir"] / "demo.loaded"
-        if options["demo"] and not marker.exists():
-            seed()
-            marker.touch()
+        if options["demo"]:
+            _load_demo(options["data_dir"], options["demo"])
+
+
+def _load_demo(folder: Path, receiver_port: int) -> None:
+    """Load the demo, once, and only if nobody has put anything into the installation yet."""
+    # Recorded with the data, so that deleted demo projects are not loaded again.
+    if read_record(folder) is None and is_empty() and seed():
+        write_record(folder, DemoRecord(tells=True, receiver_port=receiver_port))

@@ -1,16 +1,16 @@
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from controlplane.demo.fleet import run
-from controlplane.demo.seed import create_agents_token
+from controlplane.demo.process import run
 
 
 class Command(BaseCommand):
     help = (
-        "Send heartbeats of the demo's agents over HTTP until stopped: four are healthy, one is late,"
-        " one is silent."
+        "Play the demo over HTTP until stopped: tell its story once, then send heartbeats of its agents,"
+        " answer requests of resources, and receive its webhooks."
     )
     # `prepare` has checked the project; a second check would nearly double the time of this start.
     requires_system_checks: list[str] = []
@@ -19,6 +19,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--url", required=True, help="URL of the control plane, such as http://127.0.0.1:8000."
         )
+        parser.add_argument(
+            "--data-dir", type=Path, required=True, help="Folder with the record of the demo."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run(options["url"], create_agents_token())
+        run(options["url"], options["data_dir"].absolute())
