@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import uuid
-from typing import Any
 
-import nats
+from django.conf import settings
 
-from controlplane.demo.cast import PLATFORM, Cast
+from controlplane.demo.cast import Cast
 from controlplane.demo.chapters.fleet import agent_ids
+from controlplane.messaging.nats import NatsConnection
+from controlplane.messaging.nats_types import ToPublish
 
 _AGENT = "site-2"
-_SECONDS = 5
+_SECONDS = 5.0
 
 
 def tell(cast: Cast) -> None:
-    agent_id = agent_ids(cast)[_AGENT]
-    login = cast.act(PLATFORM, "POST", f"agents/{agent_id}:issue-nats-login")
-    asyncio.run(_send(login))
-    cast.act(PLATFORM, "DELETE", f"agents/{agent_id}/nats-login")
-
-
-async def _send(login: dict[str, Any]) -> None:
-    connection = await nats.connect(
-        login["url"],
-        user=login["user"],
-        password=login["password"],
-        inbox_prefix=login["inbox_prefix"].encode(),
-        connect_timeout=_SECONDS,
-        allow_reconnect=False,
-    )
+    subject = f"dcm.agents.{agent_ids(cast)[_AGENT]}.responses"
     event = {
         "specversion": "1.0",
         "id": str(uuid.uuid4()),
@@ -39,6 +25,7 @@ async def _send(login: dict[str, Any]) -> None:
         "type": "dcm.agent.creation-acknowledged",
         "data": {"resource_id": "pos-terminal-17", "agent_name": _AGENT, "epoch": 1},
     }
-    await connection.publish(login["response_subject"], json.dumps(event).encode())
-    await connection.flush(_SECONDS)
-    await connection.close()
+    message = ToPublish(subject, json.dumps(event).encode(), str(event["id"]))
+    with NatsConnection(settings.NATS_URL, name="demo") as connection:
+        if connection.wait_connected(_SECONDS):
+            connection.publish([message], timeout=_SECONDS)
