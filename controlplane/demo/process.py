@@ -27,10 +27,10 @@ from controlplane.demo.chapters import (
 from controlplane.demo.fleet import Fleet
 from controlplane.demo.provisioning import answers
 from controlplane.demo.receiver import start_receiver
-from controlplane.demo.record import DemoRecord, read_record, with_chapter, write_record
 from controlplane.demo.roster import PROVISIONING
 from controlplane.demo.seed import AGENTS_PRINCIPAL
 from controlplane.errors import UnknownPrincipal
+from controlplane.local.demo_record import DemoRecord, read_record, with_chapter, write_record
 
 _RETRY_SECONDS = 1.0
 _STEADY_SECONDS = 20.0

@@ -14,7 +14,6 @@ from shlex import quote
 from urllib.parse import urlsplit
 
 from controlplane.database.roles import MIGRATOR, ROLES, WORKER
-from controlplane.demo.installation import active_demo, receiver_environment, receiver_port
 from controlplane.extras import is_installed
 from controlplane.local import external_services, programs
 from controlplane.local.data_folder import (
@@ -26,6 +25,7 @@ from controlplane.local.data_folder import (
     write_environment,
     write_private,
 )
+from controlplane.local.demo_installation import active_demo, receiver_environment, receiver_port
 from controlplane.local.errors import CannotStart, StopRequested
 from controlplane.local.leftover_processes import MARK, stop_leftovers
 from controlplane.local.metrics_ports import reserve_ports, write_targets

@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
 from controlplane.access.first_admin import ensure_admin
-from controlplane.demo.record import DemoRecord, read_record, write_record
 from controlplane.demo.seed import is_empty, seed
+from controlplane.local.demo_record import DemoRecord, read_record, write_record
 from controlplane.web.health import CHECKS, passes
 from overrides.file_source.synchronise import synchronise
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from controlplane.demo.chapters.configuration import next_friday
-from controlplane.demo.record import DemoRecord, read_record, with_chapter, write_record
+from controlplane.local.demo_record import DemoRecord, read_record, with_chapter, write_record
 
 
 def test_a_folder_without_a_demo_an_earlier_one_and_one_of_ours(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from controlplane.demo.record import DemoRecord, read_record
+from controlplane.local.demo_record import DemoRecord, read_record
 from controlplane.local.programs import free_port, is_listening
 
 # From the port of the console: near the other ports, so that it is free again after a restart.
