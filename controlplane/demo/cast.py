@@ -1,4 +1,4 @@
-"""The people and programs of the demo's story, each with a token while the story is told."""
+"""The people and programs of the demo, and the token of each while the story runs."""
 
 from __future__ import annotations
 

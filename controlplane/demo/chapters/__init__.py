@@ -1,1 +1,1 @@
-"""The demo's story: what people and programs did before you came, told by requests to the API."""
+"""The demo's story: what people and programs did before you came, as requests to the API."""
