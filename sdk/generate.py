@@ -22,7 +22,7 @@ def python(folder: Path) -> None:
     _run(sys.executable, "-m", "openapi_python_client", "generate", *where, *how, *ours, cwd=ROOT)
     package = folder / "controlplane_client"
     shutil.rmtree(package / "portable", ignore_errors=True)
-    for module in ("session.py", "problems.py", "plain.py", "snapshots.py"):
+    for module in ("session.py", "problems.py", "plain.py", "snapshots.py", "effective_values.py"):
         shutil.copy(HERE / module, package)
     finish(package)
     shutil.copytree(

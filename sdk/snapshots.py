@@ -21,7 +21,7 @@ from .problems import Problem
 
 __all__ = ["Snapshot", "SnapshotRefused", "load_or_fetch", "read_snapshot"]
 
-_PATH = "/api/v1/overrides/effective:snapshot"
+SNAPSHOT_PATH = "/api/v1/overrides/effective:snapshot"
 log = logging.getLogger(__name__)
 
 
@@ -48,7 +48,7 @@ def load_or_fetch(
         # Not with the patience of `connect`: the file is at hand.
         text = _fetched(http, body, is_patient=not place.exists())
     except (httpx.TransportError, Problem) as error:
-        if not (place.exists() and _is_away(error)):
+        if not (place.exists() and is_away(error)):
             raise
         snapshot = read_snapshot(place.read_bytes(), keys, max_age=max_age)
         log.warning(
@@ -56,28 +56,34 @@ def load_or_fetch(
         )
         return snapshot
     snapshot = read_snapshot(text, keys, max_age=max_age, is_live=True)
-    _keep(place, text)
+    keep_file(place, text)
     return snapshot
 
 
 def _fetched(http: httpx.Client, body: dict[str, Any], *, is_patient: bool) -> bytes:
-    request = http.build_request("POST", _PATH, json=body)
+    request = http.build_request("POST", SNAPSHOT_PATH, json=body)
     answer = http.send(request) if is_patient else httpx.Client.send(http, request)
-    if answer.status_code < 400:
-        return answer.content
+    if answer.status_code >= 400:
+        raise problem_of(answer)
+    return answer.content
+
+
+def problem_of(answer: httpx.Response) -> Problem:
+    """Return the exception of a response that was read."""
     try:
         document = answer.json()
     except ValueError:
         document = {}
     retry_after = str(answer.headers.get("Retry-After", ""))
-    raise Problem(answer.status_code, document if isinstance(document, dict) else {}, retry_after)
+    return Problem(answer.status_code, document if isinstance(document, dict) else {}, retry_after)
 
 
-def _is_away(error: Exception) -> bool:
+def is_away(error: Exception) -> bool:
+    """Return whether the control plane cannot answer, rather than refuses to."""
     return not isinstance(error, Problem) or error.status >= 500 or error.status == 429
 
 
-def _keep(place: Path, text: bytes) -> None:
+def keep_file(place: Path, text: bytes) -> None:
     """Replace the file at once, so that nobody reads half of it."""
     descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}-")
     try:

@@ -16,4 +16,6 @@ def dump_stacks_on_signal() -> None:
     Stacks have names of functions and lines, and no values, so no secrets.
     """
     if _SIGNAL is not None:
+        # While it is registered, it would not take the signal back from a handler that Python got since.
+        faulthandler.unregister(_SIGNAL)
         faulthandler.register(_SIGNAL, file=_STANDARD_ERROR, all_threads=True)

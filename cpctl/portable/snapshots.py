@@ -40,6 +40,10 @@ class Snapshot:
     def age(self, now: datetime | None = None) -> timedelta:
         return (now or datetime.now(UTC)) - self.created_at
 
+    def etag(self, scope: Mapping[str, str]) -> str:
+        """Return the ETag of a scope's values, as in streams; empty if the snapshot does not have it."""
+        return str(self.items.get(_place(scope), {}).get("etag", ""))
+
     def effective(self, scope: Mapping[str, str], resource_type: str) -> dict[str, Any]:
         """Return the attributes of a type at a scope; empty where nothing is set on its ladder.
 

@@ -9,6 +9,9 @@ import pkgutil
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
+from datetime import timedelta
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -19,10 +22,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from django.test import Client
 
+from controlplane.access.models import Token
 from overrides.models import Project
 from tests.support.api_client import AGENT, Api, make_project, token_for
 from tests.support.openapi import operations
 from tests.support.paths import ROOT
+from tests.support.signing_server import SCOPE, TYPE, SigningServer, public_pem, set_tier
 
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
 OPERATIONS = {operation["operationId"] for _, operation in operations()}
@@ -361,7 +366,7 @@ def starting(sdk, db, tmp_path, settings, monkeypatch):
     monkeypatch.chdir(tmp_path)
     session = layer(sdk)
     real, token = session.connect, token_for("admin")
-    (program,) = re.findall(r"```python\n(.*?)```", WATCHING.read_text(), re.DOTALL)
+    program, _ = re.findall(r"```python\n(.*?)```", WATCHING.read_text(), re.DOTALL)
 
     def run(**reached: Any) -> None:
         monkeypatch.setattr(session, "connect", lambda url, secret: real(url, secret, **reached))
@@ -425,3 +430,104 @@ def test_a_refused_request_is_no_absence(sdk, starting):
 
     with pytest.raises(layer(sdk).Problem, match="unknown_project"):
         starting(transport=Django())
+
+
+def following(sdk: Any, url: str, token: str, folder: Path, **more: Any) -> Any:
+    """Effective values of the test's scope, signed by its server, in `values.json`."""
+    values = importlib.import_module("controlplane_client.effective_values")
+    keys = [(folder / "public.pem").read_bytes()]
+    client = layer(sdk).connect(url, token)
+    return values.EffectiveValues(client, folder / "values.json", [SCOPE], **{"keys": keys, **more})
+
+
+async def soon(check: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not check():
+            await asyncio.sleep(0.05)
+
+
+def test_values_stay_current_and_remain_while_the_server_is_stopped(sdk, live, tmp_path):
+    make_project()
+    token = token_for("admin")
+    set_tier(token, "HIGH")
+    server = SigningServer(live.environment, tmp_path)
+    tiers: list[Any] = []
+
+    async def follow() -> None:
+        async with following(sdk, server.url, token, tmp_path) as values:
+            tiers.append(values.effective(SCOPE, TYPE)["tier"])
+            await soon(lambda: values.is_live)
+            changes = values.changes()
+            await asyncio.to_thread(set_tier, token, "LOW")
+            tiers.append((await asyncio.wait_for(anext(changes), 30)).effective(SCOPE, TYPE)["tier"])
+
+            await asyncio.to_thread(server.kill)
+            await soon(lambda: not values.is_live)
+            tiers.append(values.effective(SCOPE, TYPE)["tier"])
+            async with following(sdk, server.url, token, tmp_path) as started_meanwhile:
+                tiers.append((started_meanwhile.effective(SCOPE, TYPE)["tier"], started_meanwhile.is_live))
+                await asyncio.to_thread(set_tier, token, "MEDIUM")
+                server.start()
+                for each in (changes, started_meanwhile.changes()):
+                    changed = await asyncio.wait_for(anext(each), 60)
+                    tiers.append(changed.effective(SCOPE, TYPE)["tier"])
+
+    try:
+        asyncio.run(follow())
+    finally:
+        server.kill()
+    assert tiers == ["HIGH", "LOW", "LOW", ("LOW", False), "MEDIUM", "MEDIUM"]
+
+
+def test_a_follower_ends_when_it_is_refused_and_uses_no_old_values(sdk, live, tmp_path):
+    make_project()
+    token = token_for("viewer")
+    set_tier(token_for("admin"), "HIGH")
+    server = SigningServer(live.environment, tmp_path)
+    values = importlib.import_module("controlplane_client.effective_values")
+
+    async def follow() -> Any:
+        old = following(sdk, server.url, token, tmp_path, max_age=timedelta(seconds=3))
+        async with following(sdk, server.url, token, tmp_path) as followed, old:
+            await soon(lambda: followed.is_live and old.is_live)
+            await asyncio.to_thread(server.kill)
+            await soon(lambda: old.age() > timedelta(seconds=3))
+            with pytest.raises(values.SnapshotRefused, match="away"):
+                old.effective(SCOPE, TYPE)
+            assert followed.effective(SCOPE, TYPE) == {"tier": "HIGH"}
+            await asyncio.to_thread(Token.objects.all().delete)
+            server.start()
+            with pytest.raises(values.Problem) as refused:
+                await asyncio.wait_for(anext(followed.changes()), 60)
+            return refused.value
+
+    try:
+        refused = asyncio.run(follow())
+    finally:
+        server.kill()
+    assert refused.status == 401
+
+
+def test_the_program_of_the_guide_that_follows_runs_and_takes_no_other_signature(
+    sdk, live, tmp_path, monkeypatch, capsys
+):
+    make_project()
+    token = token_for("admin")
+    set_tier(token, "HIGH")
+    server = SigningServer(live.environment, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    _, program = re.findall(r"```python\n(.*?)```", WATCHING.read_text(), re.DOTALL)
+    changing = threading.Timer(2, lambda: set_tier(token, "LOW"))
+    changing.start()
+    try:
+        exec(program, {"URL": server.url, "TOKEN": token, "SCOPE": SCOPE})
+        assert capsys.readouterr().out.splitlines() == ["{'tier': 'HIGH'}", "{'tier': 'LOW'}"]
+
+        kept = (tmp_path / "values.json").read_bytes()
+        (tmp_path / "public.pem").write_bytes(public_pem(Ed25519PrivateKey.generate()))
+        with pytest.raises(importlib.import_module("controlplane_client.snapshots").SnapshotRefused):
+            exec(program, {"URL": server.url, "TOKEN": token, "SCOPE": SCOPE})
+        assert (tmp_path / "values.json").read_bytes() == kept
+    finally:
+        changing.join()
+        server.kill()

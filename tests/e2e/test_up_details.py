@@ -127,6 +127,34 @@ def test_its_figures_are_closed_to_others_and_not_on_the_disk_of_the_data(up: Up
     assert list(metrics.glob("*.db"))
 
 
+def test_every_process_prints_its_stacks_on_a_signal_and_goes_on(up: Up) -> None:
+    own = [
+        pid for pid, line in up.children().items() if parent_of(pid) == up.process.pid and "python" in line
+    ]
+    assert len(own) >= 6
+
+    for pid in own:
+        os.kill(pid, signal.SIGUSR1)
+
+    until(
+        lambda: stacks(up) >= len(own), 30, lambda: f"{stacks(up)} of {len(own)} have printed their stacks."
+    )
+    assert [pid for pid in own if parent_of(pid) != up.process.pid] == []
+
+
+def parent_of(pid: int) -> int:
+    """Return the parent of a process; 0 if it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def stacks(up: Up) -> int:
+    """Return in how many logs there are stacks."""
+    return sum("most recent call first" in log.read_text() for log in (up.data_dir / "logs").glob("*.log"))
+
+
 def test_prometheus_finds_the_figures_of_every_process(up: Up) -> None:
     targets = json.loads((up.data_dir / "metrics-targets.json").read_text())
     by_process = {target["labels"]["process"]: target["targets"] for target in targets}

@@ -110,10 +110,13 @@ export interface Watched {
   object_type?: string;
   object_id?: string;
   signal?: AbortSignal;
+  // Called with the number of the oldest kept event when events before it were dropped, to read the resources again.
+  // The watch then goes on with that event. Without it, ProblemError is thrown.
+  onGap?: (oldest: number) => unknown;
 }
 
 // Events as they happen, for ever. Goes on where it broke, and misses nothing.
-export async function* watch({ client, after, signal, ...only }: Watched): AsyncGenerator<EventRead, void, undefined> {
+export async function* watch({ client, after, signal, onGap, ...only }: Watched): AsyncGenerator<EventRead, void, undefined> {
   let seq = after ?? (await lastSeq(client));
   for (let failed = 0; !signal?.aborted; ) {
     try {
@@ -125,6 +128,12 @@ export async function* watch({ client, after, signal, ...only }: Watched): Async
     } catch (error) {
       if (signal?.aborted) return;
       failed += 1;
+      const oldest = error instanceof ProblemError ? (error.problem as { oldest_seq?: unknown }).oldest_seq : null;
+      if (onGap && typeof oldest === "number") {
+        await onGap(oldest);
+        seq = oldest - 1;
+        continue;
+      }
       const status = error instanceof ProblemError ? error.status : 0;
       const retryAfter = error instanceof ProblemError ? error.retryAfter : "";
       const wait = pause(failed, status, true, retryAfter);
@@ -210,11 +219,16 @@ type Question = NonNullable<NonNullable<Parameters<typeof eventsList>[0]>["query
 async function* lines(client: Client, query: Question, signal?: AbortSignal): AsyncGenerator<string> {
   const headers = { Accept: STREAM } as Record<string, string>;
   const body: unknown = await told(eventsList({ client, query, headers, parseAs: "stream", signal: signal ?? null }));
-  const reader = (body as ReadableStream<BufferSource>).pipeThrough(new TextDecoderStream()).getReader();
+  yield* linesOf(body as ReadableStream<BufferSource>);
+}
+
+// The lines of a stream. Throws when it falls silent.
+export async function* linesOf(body: ReadableStream<BufferSource>, silenceMs = SILENCE_MS): AsyncGenerator<string> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
     for (;;) {
-      const { done, value } = await inTime(reader.read());
+      const { done, value } = await inTime(reader.read(), silenceMs);
       if (done) return;
       const found = (rest + value).split(/\r?\n/);
       rest = found.pop() ?? "";
@@ -245,10 +259,10 @@ function problemOf(error: unknown): Partial<Problem> {
   return typeof error === "object" && error !== null ? error : {};
 }
 
-async function inTime<Value>(reading: Promise<Value>): Promise<Value> {
+async function inTime<Value>(reading: Promise<Value>, silenceMs: number): Promise<Value> {
   let clock: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<never>((_, reject) => {
-    clock = setTimeout(() => reject(new Error("the stream fell silent")), SILENCE_MS);
+    clock = setTimeout(() => reject(new Error("the stream fell silent")), silenceMs);
   });
   try {
     return await Promise.race([reading, silence]);
@@ -257,6 +271,16 @@ async function inTime<Value>(reading: Promise<Value>): Promise<Value> {
   }
 }
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+// Ends early when the signal does.
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const clock = setTimeout(done, ms);
+    signal?.addEventListener("abort", done, { once: true });
+    function done(): void {
+      clearTimeout(clock);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    }
+  });
 }

@@ -104,4 +104,24 @@ const slow = connect({
 });
 const fromTomorrow = await told(agentsList({ client: slow }));
 found["tomorrow"] = [fromTomorrow.items[0]?.health_status, asked, ...agents];
+
+// Events were dropped: the watch goes on with the oldest that is kept, and says so.
+const gap = { code: "events_gone", oldest_seq: 8 };
+const streams = [
+  () => new Response(JSON.stringify(gap), { status: 410, headers: { "Content-Type": "application/problem+json" } }),
+  () => new Response('id: 8\nevent: x\ndata: {"seq": 8}\n\n', { headers: { "Content-Type": "text/event-stream" } }),
+];
+const paths: string[] = [];
+const gone = connect({
+  url,
+  token,
+  send: async (request) => {
+    paths.push(new URL(request.url).searchParams.get("after") ?? "");
+    return streams[paths.length - 1]!();
+  },
+});
+for await (const event of watch({ client: gone, after: 2, onGap: (oldest) => (found["gap"] = oldest) })) {
+  found["afterGap"] = [event.seq, ...paths];
+  break;
+}
 console.log(JSON.stringify(found));

@@ -18,6 +18,7 @@ from structlog.testing import capture_logs
 
 from controlplane.database import direct, slow_statements
 from controlplane.observability.requests_in_progress import ObservedRequest, RequestsInProgress
+from controlplane.observability.stack_dumps import dump_stacks_on_signal
 from tests.support.api_client import Api, token_for
 from tests.support.paths import ROOT
 from tests.support.waiting import until
@@ -151,3 +152,16 @@ def test_a_process_prints_its_stacks_and_goes_on(arguments):
         _, err = process.communicate()
     assert len(re.findall(r"^Current thread 0x", err, re.MULTILINE)) == 2
     assert "<string>" in err or "in <module>" in err
+
+
+def test_the_signal_is_taken_back_from_a_handler_that_came_later(capfd):
+    before = signal.getsignal(signal.SIGUSR1)
+    try:
+        dump_stacks_on_signal()
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        dump_stacks_on_signal()
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert "most recent call first" in capfd.readouterr().err
+    finally:
+        signal.signal(signal.SIGUSR1, before or signal.SIG_DFL)
+        dump_stacks_on_signal()
