@@ -66,6 +66,9 @@ def _with_all(action: Action) -> May:
 SECTIONS = (
     Section("dashboard", "Dashboard", "", "d", _anybody),
     Section("overrides", "Overrides", "Configuration", "o", _at_scopes(Action.OVERRIDE_READ)),
+    Section("projects", "Projects", "Configuration", "5", _at_scopes(Action.PROJECT_READ)),
+    Section("guard-rails", "Guard rails", "Configuration", "6", _at_scopes(Action.OVERRIDE_READ)),
+    Section("override-changes", "Scheduled changes", "Configuration", "7", _at_scopes(Action.OVERRIDE_READ)),
     Section("freezes", "Freezes", "Configuration", "4", _at_scopes(Action.OVERRIDE_READ)),
     Section("resource-types", "Resource types", "Configuration", "r", _anybody),
     Section(

@@ -5,7 +5,16 @@ from django.urls import include, path
 from console import search, step_up
 from console.dashboard.pages import dashboard
 from console.fleet import pages as fleet
-from console.overrides import editor, freezes, history, pod_preview, resource_types, scheduled
+from console.overrides import (
+    editor,
+    freezes,
+    guard_rails,
+    history,
+    pod_preview,
+    projects,
+    resource_types,
+    scheduled,
+)
 from console.overrides import pages as overrides
 
 urlpatterns = [
@@ -17,6 +26,15 @@ urlpatterns = [
     path("overrides/<str:resource_type>/edit", editor.edit, name="override-edit"),
     path("overrides/<str:resource_type>/fields", editor.fields, name="override-fields"),
     path("overrides/<str:resource_type>/history", history.history, name="override-history"),
+    path("projects", projects.projects, name="projects"),
+    path("projects:new", projects.create, name="project-new"),
+    path("projects/<str:name>", projects.project, name="project"),
+    path("projects/<str:name>/edit", projects.edit, name="project-edit"),
+    path("guard-rails", guard_rails.rails, name="guard-rails"),
+    path("guard-rails:new", guard_rails.edit, name="guard-rail-new"),
+    path("guard-rails/<str:name>", guard_rails.rail, name="guard-rail"),
+    path("guard-rails/<str:name>/edit", guard_rails.edit, name="guard-rail-edit"),
+    path("override-changes", scheduled.changes, name="override-changes"),
     path("override-changes/<uuid:change>:cancel", scheduled.cancel, name="override-change-cancel"),
     path("override-freezes", freezes.freezes, name="freezes"),
     path("override-freezes:declare", freezes.declare, name="freeze-declare"),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from console.agent_configs import check_document, conflicts, data_planes, documents, sources
+from console.agent_configs import check_document, clusters, conflicts, data_planes, documents, sources
 
 # Names of documents from a folder can contain slashes.
 _DOCUMENT = "<str:source>/<str:team>/<path:name>"
@@ -12,6 +12,10 @@ urlpatterns = [
     path("agent-configs/conflicts", conflicts.conflicts, name="agent-config-conflicts"),
     path("agent-configs/conflicts/hand-over", conflicts.transfer_name, name="agent-config-transfer"),
     path("agent-configs/give-up", conflicts.release_name, name="agent-config-release"),
+    path("agent-configs/clusters", clusters.clusters, name="agent-config-clusters"),
+    path("agent-configs/clusters:new", clusters.edit, name="agent-config-cluster-new"),
+    path("agent-configs/clusters/<str:name>", clusters.edit, name="agent-config-cluster-edit"),
+    path("agent-configs/clusters/<str:name>/remove", clusters.remove, name="agent-config-cluster-remove"),
     path("agent-configs/try", check_document.check, name="agent-config-check"),
     path("agent-configs/sources/<str:name>", sources.removal, name="agent-config-removal"),
     path("agent-configs/planes", data_planes.planes, name="data-planes"),

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from console.cpctl_commands import cpctl, curl
+from console.cpctl_commands import cpctl
 from console.dashboard import checks, fleet_checks, silent_agents, timeline
 from console.dashboard.activity import read_activity
 from console.dashboard.findings import report
@@ -42,7 +42,7 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
         "report": _report(caller, reading, period),
         **_activity(caller, period, begin),
         **_places(caller, reading, begin),
-        "first_steps": _first_steps(request, caller, reading),
+        "first_steps": _first_steps(reading),
         "may_audit": bool(caller.owners_for(Action.AUDIT_READ) or caller.scopes_for(Action.AUDIT_READ)),
     }
     template = "console/dashboard/now.html" if is_part(request) else "console/dashboard/page.html"
@@ -90,9 +90,7 @@ def _places(caller: Caller, reading: FleetReading | None, begin: datetime) -> di
     }
 
 
-def _first_steps(
-    request: HttpRequest, caller: Caller, reading: FleetReading | None
-) -> list[tuple[str, str, str, str]]:
+def _first_steps(reading: FleetReading | None) -> list[tuple[str, str, str, str]]:
     """Return title, explanation, command and link of each step of an installation without any content."""
     if reading is None or any(reading.by_state.values()) or Project.objects.exists():
         return []
@@ -100,19 +98,19 @@ def _first_steps(
         (
             "Create a project",
             "Overrides and workflows belong to a project.",
-            curl(request, "POST", "scopes/projects", {"id": "flytesnacks", "name": "Flyte snacks"}),
-            reverse("overrides"),
+            cpctl("projects", "create", "flytesnacks"),
+            reverse("projects"),
         ),
         (
             "Set an override",
             "A value that applies at a scope and everything below it.",
-            cpctl("set", "task_resource", "-p", "flytesnacks", "defaults.cpu=2"),
+            cpctl("edit", "-p", "flytesnacks", "-d", "development"),
             reverse("overrides"),
         ),
         (
             "Join an agent",
-            "Create a join token, and start an agent with it.",
-            cpctl("join-tokens", "create", "--name", "first", "--pattern", "*"),
+            "An agent registers once with a join token, and then sends heartbeats.",
+            cpctl("agents", "join-tokens", "create", "first", "--name-pattern", "*", "--yes"),
             reverse("join-tokens"),
         ),
     ]

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
 from console import forms
 from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import cpctl, curl
 from console.overrides.form_input import OverrideForm, write_options
 from console.overrides.ladder import format_value, readable
-from console.pages import actor_of, page
+from console.pages import actor_of, load_page, page
 from console.templatetags.parts import scope_url
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -29,6 +31,15 @@ from overrides.resource_types import ResourceType
 from overrides.scheduled_models import OverrideChange
 from overrides.scheduling.changes import ChangeSpec, cancel_change, find_change, schedule_change
 from overrides.scheduling.decisions import ChangeState
+
+_ALL = "all"
+_EXAMPLE = {
+    "scope": {"project": "flytesnacks"},
+    "resource_type": "task_resource",
+    "patch": {"limits": {"cpu": "8"}},
+    "at": "2030-01-05T22:00:00Z",
+    "until": "2030-01-07T06:00:00Z",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,34 @@ def save_until(caller: Caller, address: Address, attributes: Attributes | None, 
         options=replace(options.commit_options, wants_plan=False),
         precondition=options.precondition,
     )
+
+
+@page
+def changes(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """List scheduled changes. `?state=`: one state, or `all`; without it, what is pending."""
+    scopes = caller.require_somewhere(Action.OVERRIDE_READ)
+    state = request.GET.get("state", "").strip()
+    rows = OverrideChange.objects.within(scopes).annotate(now=Now())
+    if state in list(ChangeState):
+        rows = rows.filter(state=state)
+    elif state != _ALL:
+        rows = rows.filter(due_at__isnull=False)
+    results = load_page(request, caller, rows, order=("-id",))
+    context = {
+        "results": results,
+        "changes": [
+            (row, row.due_at is not None and caller.verdict(Action.OVERRIDE_WRITE, row.scope).allowed)
+            for row in results.items
+        ],
+        "state": state,
+        "states": [*(known.value for known in ChangeState), _ALL],
+        "first": curl(request, "POST", "override-changes", _EXAMPLE),
+        "copies": {
+            "curl": curl(request, "GET", "override-changes"),
+            "cpctl": cpctl("changes", "list"),
+        },
+    }
+    return render(request, "console/overrides/scheduled_changes.html", context)
 
 
 @page

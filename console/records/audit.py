@@ -13,7 +13,9 @@ from django.utils.http import urlencode
 from console.cpctl_commands import curl
 from console.pages import load_page, page
 from console.records import changes
+from console.records.changes import Difference
 from console.records.export import as_csv, as_json_lines
+from console.records.objects import AuditedObject, audited_object
 from console.stale_lists import may_be_stale
 from controlplane.access.models import AuditRecord
 from controlplane.access.visible_audit import visible_records
@@ -21,9 +23,12 @@ from controlplane.api.time_range import in_range, read_range
 from controlplane.errors import InvalidRequest
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
+from controlplane.scopes import SEGMENTS, Scope
 
 FILTERS = ("actor", "object_type", "object_id", "request_id", "action")
 _RANGE = ("since", "until")
+# Changed fields that are shown without a click.
+_MOST_LINES = 4
 
 
 # Maximum number of exported records: the newest that match the filters.
@@ -62,10 +67,22 @@ def audit(request: HttpRequest, caller: Caller) -> HttpResponse:
         "query": urlencode(filters),
         "max_exported": _MAX_EXPORTED,
         "results": results,
-        "records": [(record, changes.compare(record.before, record.after)) for record in results.items],
+        "records": [_shown(record) for record in results.items],
         "curl": curl(request, "GET", f"audit{'?' if api_filters else ''}{urlencode(api_filters)}"),
     }
     return render(request, "console/records/audit.html", context)
+
+
+def _shown(record: AuditRecord) -> tuple[AuditRecord, AuditedObject, list[Difference], list[Difference]]:
+    """Return a record with its object, the changes to show at once, and the others."""
+    lines = changes.compare(record.before, record.after)
+    scope = Scope(**{name: getattr(record, name) for name in SEGMENTS})
+    subject = audited_object(record.object_type, record.object_id, record.before, record.after, scope)
+    if len(lines) <= _MOST_LINES:
+        return record, subject, lines, []
+    # What was created or deleted has all its fields; a change, the few that differ.
+    at_once = _MOST_LINES - 1 if record.before and record.after else 0
+    return record, subject, lines[:at_once], lines[at_once:]
 
 
 @page

@@ -34,6 +34,7 @@ PAGES = {
     "join-tokens": "/join-tokens",
 }
 CONFIG_PAGES = {
+    "config-clusters": "/agent-configs/clusters",
     "agent-configs": "/agent-configs",
     "agent-config": "/agent-configs/documents/api/acme/agents",
     "agent-config-conflicts": "/agent-configs/conflicts",

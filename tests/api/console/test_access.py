@@ -166,6 +166,21 @@ def test_the_audit_log_tells_before_and_after_and_keeps_to_its_filters(browser):
     assert "match these filters" in text_of(browser.get("/audit?actor=%00"))
 
 
+def test_the_audit_log_names_objects_and_shows_few_changes_at_once(browser, api):
+    seed()
+    agent = Agent.objects.get(name="prod-eu-1")
+    assert api.post(f"agents/{agent.id}:drain", {"reason": "Kernel update."}).status_code == 200
+    person = principals.create_principal("eve", kind=PrincipalKind.PERSON, actor=ACTOR)
+    role_bindings.bind_role(person, Role.VIEWER, Scope(project="flytesnacks"), actor=ACTOR)
+
+    page = text_of(browser.get("/audit")).split("<tbody>")[1]
+
+    assert f'<a href="/agents/{agent.id}" title="{agent.id}">prod-eu-1</a>' in page
+    assert ">viewer of eve</a>" in page
+    drained = next(row for row in page.split("<tr>") if "agent.changed" in row)
+    assert "Kernel update." in drained.split("<details>")[0]
+
+
 def test_the_audit_log_is_exported_as_it_is_filtered(browser):
     actor = Actor(None, "tests", reason="=HYPERLINK(1)")
     principals.create_principal("ci", kind=PrincipalKind.SERVICE, actor=actor)

@@ -13,7 +13,7 @@ from overrides.editing.writes import put_override
 from overrides.models import Override
 from overrides.resolution.addresses import Address
 from overrides.scheduled_models import OverrideChange
-from tests.support.api_client import ACTOR, make_project
+from tests.support.api_client import ACTOR, logged_in, make_project
 
 HERE = "project=flytesnacks&domain=production"
 EDIT = f"/overrides/workflow_execution_config/edit?{HERE}"
@@ -90,3 +90,28 @@ def test_who_may_not_write_there_cannot_cancel():
     assert "Cancel change" not in viewer.get(f"/overrides?{HERE}").content.decode()
     change.refresh_from_db()
     assert change.state == "applied"
+
+
+def test_the_list_has_what_is_pending_with_its_times_and_how_to_cancel_it():
+    browser = browser_of(Role.EDITOR)
+    assert "No pending changes" in browser.get("/override-changes").content.decode()
+    browser.post(EDIT, {**FORM, "until": "2999-01-01T00:00", "reason": "Training"})
+    change = OverrideChange.objects.get()
+
+    page = browser.get("/override-changes").content.decode()
+
+    assert "2999-01-01 00:00" in page
+    assert f'href="/override-changes/{change.id}:cancel"' in page
+    browser.post(f"/override-changes/{change.id}:cancel", {})
+    assert "No pending changes" in browser.get("/override-changes").content.decode()
+    assert "Training" in browser.get("/override-changes?state=cancelled").content.decode()
+    assert "Training" in browser.get("/override-changes?state=all").content.decode()
+    assert ":cancel" not in browser.get("/override-changes?state=all").content.decode()
+
+
+def test_the_list_has_what_its_reader_may_read():
+    person = browser_of(Role.EDITOR)
+    person.post(EDIT, {**FORM, "until": "2999-01-01T00:00", "reason": "Training"})
+    other = logged_in("vera", Role.VIEWER, scope=Scope(project=make_project("other")))
+
+    assert "Training" not in other.get("/override-changes?state=all").content.decode()
