@@ -128,8 +128,11 @@ def test_its_figures_are_closed_to_others_and_not_on_the_disk_of_the_data(up: Up
 
 
 def test_every_process_prints_its_stacks_on_a_signal_and_goes_on(up: Up) -> None:
+    programs = {pid: Path(line.split()[0]).name for pid, line in up.children().items()}
     own = [
-        pid for pid, line in up.children().items() if parent_of(pid) == up.process.pid and "python" in line
+        pid
+        for pid, program in programs.items()
+        if program.startswith("python") and parent_of(pid) == up.process.pid
     ]
     assert len(own) >= 6
 
