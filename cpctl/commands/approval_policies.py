@@ -68,7 +68,7 @@ def change_policy(
     """Change the number of approvals or the reason.
 
     \b
-    cpctl approval-policies change 019a9f5e-7c00-7000-8000-000000000051 --approvals 3
+    cpctl approval-policies change 019a9f5e-7c00-7000-8000-000000000031 --approvals 3
     """
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"Change the approval policy {policy}?")
@@ -88,7 +88,7 @@ def delete(
     """Delete a policy, so that overrides may change without approvals.
 
     \b
-    cpctl approval-policies delete 019a9f5e-7c00-7000-8000-000000000051
+    cpctl approval-policies delete 019a9f5e-7c00-7000-8000-000000000031
     """
     change = options.ChangeOptions(message, dry_run, yes)
     change_options.delete(change_options.path_of(KIND, policy), f"approval policy {policy}", change)

@@ -65,7 +65,7 @@ def create(
     """Request a change of an override, for others to approve.
 
     \b
-    cpctl change-requests create task_resource -p flytesnacks -f gpus.yaml -m "Training" --ticket ML-1234
+    cpctl change-requests create task_resource -p flytesnacks -d production -f gpus.yaml -m Training
     """
     if bool(file) == delete or (replace and delete):
         raise UsageError("Specify either --file, with or without --replace, or --delete.")
@@ -85,7 +85,7 @@ def show(request: change_options.Id, *, output: options.Output = Format.TABLE) -
     """Show a change request with its plan, approvals and comments.
 
     \b
-    cpctl change-requests show 019a9f5e-7c00-7000-8000-000000000041
+    cpctl change-requests show 019a9f5e-7c00-7000-8000-000000000031
     """
     _show(SESSION.api().get(change_options.path_of(KIND, request)).json(), output)
 
@@ -105,7 +105,7 @@ def approve(
     """Approve the plan of a change request, after showing it.
 
     \b
-    cpctl change-requests approve 019a9f5e-7c00-7000-8000-000000000042 --comment "Fine"
+    cpctl change-requests approve 019a9f5e-7c00-7000-8000-000000000031 --comment "Fine"
     """
     request_now = SESSION.api().get(change_options.path_of(KIND, request)).json()
     if not output.is_whole:
@@ -128,7 +128,7 @@ def reject(
     """Reject a change request for good.
 
     \b
-    cpctl change-requests reject 019a9f5e-7c00-7000-8000-000000000043 --comment "The quota has only 4"
+    cpctl change-requests reject 019a9f5e-7c00-7000-8000-000000000031 --comment "The quota has only 4"
     """
     change = options.ChangeOptions("", dry_run, yes)
     change.ask(f"Reject the change request {request}?")
@@ -146,7 +146,7 @@ def add_comment(
     """Comment on a change request.
 
     \b
-    cpctl change-requests comment 019a9f5e-7c00-7000-8000-000000000044 --text "For how long?"
+    cpctl change-requests comment 019a9f5e-7c00-7000-8000-000000000031 --text "For how long?"
     """
     path = f"{change_options.path_of(KIND, request)}/comments"
     query = options.ChangeOptions("", dry_run).query()
@@ -165,7 +165,7 @@ def refresh(
     """Plan a change request again. If the plan is another one, its approvals fall.
 
     \b
-    cpctl change-requests refresh 019a9f5e-7c00-7000-8000-000000000045
+    cpctl change-requests refresh 019a9f5e-7c00-7000-8000-000000000031
     """
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"Plan the change request {request} again?")
@@ -184,7 +184,7 @@ def withdraw(
     """Withdraw a change request.
 
     \b
-    cpctl change-requests withdraw 019a9f5e-7c00-7000-8000-000000000046
+    cpctl change-requests withdraw 019a9f5e-7c00-7000-8000-000000000031
     """
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"Withdraw the change request {request}?")
@@ -205,7 +205,7 @@ def publish(
     """Make the approved change, now or at a time.
 
     \b
-    cpctl change-requests publish 019a9f5e-7c00-7000-8000-000000000047 --at 2030-11-24T02:00:00Z
+    cpctl change-requests publish 019a9f5e-7c00-7000-8000-000000000031 --at 2030-11-24T02:00:00Z
     """
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"Publish the change request {request}?")

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.test import Client
 from django.utils import timezone
 
-from controlplane.access.models import Principal
+from controlplane.access.models import Principal, PrincipalKind
 from controlplane.access.models import Session as ConsoleSession
 from controlplane.delivery.models import Delivery
 from controlplane.identity.roles import Role
@@ -259,7 +259,27 @@ def _make_pending(admin: Api) -> dict[str, str]:
         for verb, domain in (("change", "staging"), ("end", "staging"))
     }
     change = {"resource_type": "cluster_resource", "attributes": {}, "at": "2030-11-29T18:00:00Z"}
-    return {**freezes, "changes cancel": _done(admin.post("override-changes", change))["id"]}
+    scheduled = {"changes cancel": _done(admin.post("override-changes", change))["id"]}
+    return {**freezes, **scheduled, **_make_change_requests(admin)}
+
+
+def _make_change_requests(admin: Api) -> dict[str, str]:
+    """A policy and a change request for each command that wants one; their ids, by command."""
+    # Only people approve.
+    Principal.objects.filter(name=_done(admin.get("me"))["name"]).update(kind=PrincipalKind.PERSON)
+    scope = {"project": "billing", "domain": "staging"}
+    policies = {
+        f"approval-policies {verb}": {"scope": {**scope, "workflow": verb}, "approvals": 1}
+        for verb in ("change", "delete")
+    }
+    ids = {path: _done(admin.post("approval-policies", body))["id"] for path, body in policies.items()}
+    author = Api(token_for("editor"))
+    for verb in ("show", "approve", "reject", "comment", "refresh", "withdraw", "publish"):
+        what = {"resource_type": "execution_cluster_label", "attributes": {"value": "gpu"}}
+        opened = _done(author.post("change-requests", {"scope": scope, **what}))
+        ids[f"change-requests {verb}"] = opened["id"]
+    _done(admin.post(f"change-requests/{opened['id']}:approve", {"digest": opened["digest"]}))
+    return ids
 
 
 def _make_pool(admin: Api) -> str:

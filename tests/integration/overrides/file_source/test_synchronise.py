@@ -17,6 +17,7 @@ from controlplane.errors import SourceIsReadOnly, UnknownVersion
 from controlplane.events.models import Event
 from controlplane.identity.actors import system
 from controlplane.scopes import Scope
+from overrides.approvals.changes import create_policy
 from overrides.editing.writes import put_override
 from overrides.effective.effective import effective_attributes
 from overrides.file_source.synchronise import confirm, release, source_state, synchronise
@@ -458,4 +459,13 @@ def test_a_freeze_holds_files_back_and_they_take_effect_after_it(folder):
     assert source_state()["errors"][0]["code"] == "change_frozen"
     assert Event.objects.filter(type="overrides_source.refused").count() == 1
     end_freeze(freeze.id, actor=ACTOR)
+    assert (synchronise(), cpu_at()) == ("current", "2")
+
+
+def test_files_need_no_approvals(folder):
+    (folder / "a.yaml").write_text(document("1"))
+    assert synchronise() == "current"
+    create_policy(Scope(), approvals=2, reason="Production", actor=ACTOR)
+    (folder / "a.yaml").write_text(document("2"))
+
     assert (synchronise(), cpu_at()) == ("current", "2")
