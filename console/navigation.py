@@ -69,6 +69,14 @@ SECTIONS = (
     Section("projects", "Projects", "Configuration", "5", _at_scopes(Action.PROJECT_READ)),
     Section("guard-rails", "Guard rails", "Configuration", "6", _at_scopes(Action.OVERRIDE_READ)),
     Section("override-changes", "Scheduled changes", "Configuration", "7", _at_scopes(Action.OVERRIDE_READ)),
+    Section(
+        "change-requests",
+        "Change requests",
+        "Configuration",
+        "8",
+        _at_scopes(Action.OVERRIDE_READ),
+        ("approval-policies",),
+    ),
     Section("freezes", "Freezes", "Configuration", "4", _at_scopes(Action.OVERRIDE_READ)),
     Section("resource-types", "Resource types", "Configuration", "r", _anybody),
     Section(

@@ -6,6 +6,8 @@ from console import search, step_up
 from console.dashboard.pages import dashboard
 from console.fleet import pages as fleet
 from console.overrides import (
+    approval_policies,
+    change_requests,
     editor,
     freezes,
     guard_rails,
@@ -39,6 +41,12 @@ urlpatterns = [
     path("override-freezes", freezes.freezes, name="freezes"),
     path("override-freezes:declare", freezes.declare, name="freeze-declare"),
     path("override-freezes/<uuid:freeze>:end", freezes.end, name="freeze-end"),
+    path("change-requests", change_requests.inbox, name="change-requests"),
+    path("change-requests/<uuid:change_request>", change_requests.change_request_page, name="change-request"),
+    path("approval-policies", approval_policies.policies, name="approval-policies"),
+    path("approval-policies:create", approval_policies.create, name="approval-policy-create"),
+    path("approval-policies/<uuid:policy>/edit", approval_policies.edit, name="approval-policy-edit"),
+    path("approval-policies/<uuid:policy>:delete", approval_policies.delete, name="approval-policy-delete"),
     path("resource-types", resource_types.types, name="resource-types"),
     path("resource-types:new", resource_types.edit, name="resource-type-new"),
     path("resource-types/<str:resource_type>", resource_types.resource_type_page, name="resource-type"),

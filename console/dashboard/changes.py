@@ -11,6 +11,8 @@ KINDS = {
     "agent_config": "Agent configuration",
     "agent_config_bundle": "Bundle",
     "agent_config_claim": "Claim",
+    "approval_policy": "Approval policy",
+    "change_request": "Change request",
     "data_plane": "Data plane",
     "domain": "Domain",
     "environment": "Environment",

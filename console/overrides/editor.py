@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from console.overrides import forms, freezes, three_way_diff
+from console.overrides import forms, freezes, request_step, three_way_diff
 from console.overrides.form_input import (
     OverrideForm,
     address_of,
@@ -91,7 +91,11 @@ def parsed(text: str) -> Attributes:
 def _handle_post(request: HttpRequest, caller: Caller, address: Address) -> HttpResponse:
     form, step = read_override_form(request), request.POST.get("do", "preview")
     try:
-        attributes = None if step in ("preview-delete", "delete") else parsed(form.text)
+        attributes = None if step.endswith("delete") else parsed(form.text)
+        if step in request_step.STEPS:
+            requested = request_step.request_change(caller, address, attributes, form)
+            messages.success(request, "Change requested.", extra_tags=draft_key(address))
+            return redirect("change-request", requested.id)
         is_save = step in ("save", "delete")
         if is_save and form.until:
             save_until(caller, address, attributes, form)
@@ -177,6 +181,7 @@ def _show(
         "may_force": caller.verdict(Action.OVERRIDE_FORCE, address.scope).allowed,
         "may_override_freeze": bool(caller.scopes_for(Action.FREEZE_OVERRIDE)),
         **freezes.banner(caller, address.scope),
+        **request_step.protection(caller, address.scope),
         "confirm_above": settings.CONFIRM_ABOVE_SCOPES,
         "copy": _copies(request, address, form.text, form.version),
         "is_post": request.method == "POST",

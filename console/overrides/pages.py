@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from console.cpctl_commands import cpctl, curl
-from console.overrides import freezes, ladder, three_way_diff, tree
+from console.overrides import freezes, ladder, request_step, three_way_diff, tree
 from console.overrides.form_input import address_of, scope_fields, segments_of
 from console.overrides.scheduled import Pending, pending_changes
 from console.overrides.write_mode import readable_source
@@ -127,6 +127,7 @@ def _effective(
         "nothing_title": f"No overrides at {scope} or above",
         "command": _example_command(request, scope),
         **freezes.banner(caller, scope),
+        **request_step.protection(caller, scope),
     }
     return context, 200
 
