@@ -33,6 +33,7 @@ PAGES = [
     "docs/guides/watching-values.md",
     "docs/guides/freezes.md",
     "docs/guides/scheduled-changes.md",
+    "docs/guides/change-requests.md",
     "docs/tutorials/flytectl-to-git.md",
     "docs/guides/flyte.md",
     "docs/guides/flyte-events.md",

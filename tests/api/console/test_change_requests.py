@@ -146,7 +146,8 @@ def test_what_somebody_changed_meanwhile_is_a_conflict_and_an_end_is_refused(ada
 
     stale = ada.post(EDIT, {**FORM, "text": "max_parallelism: 6", "do": "request"})
     until = ada.post(
-        EDIT, {**FORM, "text": "max_parallelism: 6", "version": "1", "until": "2999-01-01T00:00", "do": "request"}
+        EDIT,
+        {**FORM, "text": "max_parallelism: 6", "version": "1", "until": "2999-01-01T00:00", "do": "request"},
     )
 
     assert (stale.status_code, until.status_code) == (412, 400)
