@@ -78,10 +78,9 @@ def _shown(record: AuditRecord) -> tuple[AuditRecord, AuditedObject, list[Differ
     lines = changes.compare(record.before, record.after)
     scope = Scope(**{name: getattr(record, name) for name in SEGMENTS})
     subject = audited_object(record.object_type, record.object_id, record.before, record.after, scope)
-    if len(lines) <= _MOST_LINES:
-        return record, subject, lines, []
     # What was created or deleted has all its fields; a change, the few that differ.
-    at_once = _MOST_LINES - 1 if record.before and record.after else 0
+    is_change = record.before is not None and record.after is not None
+    at_once = (_MOST_LINES if len(lines) <= _MOST_LINES else _MOST_LINES - 1) if is_change else 0
     return record, subject, lines[:at_once], lines[at_once:]
 
 

@@ -71,7 +71,7 @@ def test_what_a_guard_rail_allows_is_said_where_it_governs(browser):
 
     assert "at least 2; at most 100; locked below the level project-domain" in inside
     assert "Guard rail cap of domain=production: Ask us for more." in inside
-    assert "Guard rail" not in outside
+    assert 'aria-label="Guard rails"' not in outside
 
 
 def test_the_values_on_the_page_are_copied_as_a_request_a_command_and_yaml(browser):
