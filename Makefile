@@ -65,8 +65,8 @@ ha: .venv/.dev .tools/failover/.installed ## Run the lanes of high availability,
 	@$(UV) pip install --quiet --python .tools/failover/bin/python --require-hashes -r requirements/failover.txt
 	@touch $@
 
-screenshots: .venv/.dev ## Take the screenshots in docs/images/ from the demo data; needs Chromium
-	SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/browser -k hinders_nobody
+screenshots: .venv/.dev ## Take pictures of the console from the demo into docs/images/; needs Chromium
+	@exec $(BIN)/python -m tests.support.pictures
 
 check: static tested ## Run everything that CI runs
 

@@ -12,6 +12,7 @@ from django.urls import reverse
 from console.cpctl_commands import cpctl
 from console.dashboard import checks, fleet_checks, silent_agents, timeline
 from console.dashboard.activity import read_activity
+from console.dashboard.demo_card import demo_stops
 from console.dashboard.findings import report
 from console.dashboard.fleet import FleetReading, affected_task_types, latest_silent, read_fleet
 from console.dashboard.timeline import TimeRange
@@ -45,6 +46,8 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
         "first_steps": _first_steps(reading),
         "may_audit": bool(caller.owners_for(Action.AUDIT_READ) or caller.scopes_for(Action.AUDIT_READ)),
     }
+    if not is_part(request):
+        context["demo_stops"] = demo_stops(request)
     template = "console/dashboard/now.html" if is_part(request) else "console/dashboard/page.html"
     return render(request, template, context)
 

@@ -14,7 +14,7 @@ OUTDATED = "site-4"
 CONGESTED = "prod-us-5"
 SILENT, LATE = "edge-silent", "staging-late"
 # Falls silent for good soon after the start, so that there is an alert.
-LOST = "site-7"
+LOST = "dev-6"
 RETIRED = "dev-8"
 # These fetch requests of resources and answer them.
 PROVISIONING = ("prod-eu-3", "prod-us-2", "staging-1")
@@ -102,7 +102,7 @@ def _registration(group: Group, name: str) -> dict[str, Any]:
         "service_types": list(group.service_types),
         "cost": group.cost,
         "topic_name": f"dcm.agent.{name}",
-        "labels": {"region": group.region, "fleet": group.environment},
+        "labels": {"region": group.region},
         "capacity": 20,
         "task_types": [{"name": task_type, "version": "v1"} for task_type in group.task_types],
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,14 +23,13 @@ from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.conftest import System
 from tests.support.api_client import ACTOR
+from tests.support.chromium import MISSING, find_chromium
 from tests.support.waiting import until
 
 # Milliseconds. The default, 5 s, is too short on a busy machine.
 expect.set_options(timeout=30_000)
 
-_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-IN_THE_DOCS = {"width": 1280, "height": 700}
 SIZES = {"wide": WIDE, "narrow": NARROW}
 EVERY_WAY = tuple(itertools.product(("light", "dark"), SIZES))
 # One page of each kind: notices and charts, a table, a form, one object with its history, a list in pieces.
@@ -39,16 +37,12 @@ ALSO_DARK_AND_NARROW = {"dashboard", "effective", "edit", "agent", "resources", 
 
 
 def _chromium() -> str:
-    program = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    program = find_chromium()
     if program:
         return program
-    why = (
-        "No Chromium here. Install the package `chromium-headless-shell` or `chromium`, or name one with"
-        " CHROMIUM=/path/to/it."
-    )
     if os.environ.get("CI"):
-        pytest.fail(why)
-    pytest.skip(why)
+        pytest.fail(MISSING)
+    pytest.skip(MISSING)
 
 
 @contextmanager
@@ -156,8 +150,7 @@ def _admitted(page: Page, address: str) -> Response | None:
 
 @pytest.fixture
 def look(page: Page, look_around: LookAround) -> Look:
-    """Look around at an address, and take the picture for the guides if one is wanted."""
-    folder_name = os.environ.get("SCREENSHOTS", "")
+    """Look around at an address."""
 
     def run(name: str, address: str) -> None:
         page.set_viewport_size(WIDE)
@@ -165,8 +158,6 @@ def look(page: Page, look_around: LookAround) -> Look:
         response = until(lambda: _admitted(page, address), 90, pause=2)
         assert response.ok, f"{response.status} {response.text()}"
         look_around(page, name)
-        if folder_name:
-            _picture(page, Path(folder_name) / f"{name}.png")
 
     return run
 
@@ -185,13 +176,6 @@ def _show(page: Page, theme: str, width: str) -> None:
 
 def _fits(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
-
-
-def _picture(page: Page, path: Path) -> None:
-    """For the guides: light, wide, and what one sees without scrolling."""
-    page.evaluate("document.documentElement.dataset.theme = 'light'")
-    page.set_viewport_size(IN_THE_DOCS)
-    page.screenshot(path=path)
 
 
 def hindrances(page: Page) -> list[str]:

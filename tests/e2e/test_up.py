@@ -81,6 +81,11 @@ def test_the_whole_life_of_an_installation(up, tmp_path):
     assert f"{up.port}/api/v1/docs" in up.output
     assert (up.data_dir / "admin.token").read_text().strip() not in up.output
 
+    # DEMO=0: neither the demo nor the exception for its webhooks.
+    assert [ask(up, "GET", path)["items"] for path in ("agents", "scopes/projects", "sinks")] == [[], [], []]
+    assert not any("manage.py demo" in words for words in up.children().values())
+    assert "DEMO_RECEIVER" not in up.environment_of("controlplane.serving")
+
     # An agent falls silent: unavailable within lease + 15 s, once, and an event says so.
     ask(up, "POST", "scopes/projects", {"id": "ads"})
     ask(up, "PUT", "overrides/task_resource?project=ads", {"attributes": {"limits": {"cpu": "2"}}})

@@ -14,8 +14,10 @@ import stat
 import subprocess
 import sys
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +52,7 @@ PAGES = [
     "docs/concepts/bundle-and-acknowledgement.md",
     "docs/api-conventions.md",
     "docs/guides/flyte-configuration.md",
+    "docs/tour.md",
 ]
 SHOWS = re.compile(r"<!-- shows: (.*?) -->")
 
@@ -233,6 +236,58 @@ def test_a_start_on_another_folder_does_not_borrow_the_services_of_a_running_one
     second.stop(signal.SIGTERM)
 
     assert "Using the external service" not in second.output
+
+
+def test_the_demo_has_something_to_show_on_every_page(up: Up) -> None:
+    """Made by requests of its process, which begin when the web server is ready."""
+    record = up.data_dir / "demo.loaded"
+    until(lambda: "plugins" in json.loads(record.read_text())["chapters"], 120, record.read_text)
+    log = up.data_dir / "logs" / "demo.log"
+    assert "ends early" not in log.read_text()
+
+    names = {agent["name"] for agent in _items(up, "agents?limit=200")}
+    assert len(names) == 60
+    agents = _counts(up, "agents?limit=200", "health_status")
+    assert (agents["draining"], agents["retired"]) == (1, 1)
+    assert {version["changed_by"] for version in _items(up, _VERSIONS)} == {"ana", "ben"}
+    assert [freeze["state"] for freeze in _items(up, "override-freezes")] == ["upcoming"]
+    assert _counts(up, "override-changes", "state") == {"applied": 1, "scheduled": 1}
+    assert [rail["name"] for rail in _items(up, "guard-rails")] == ["production-cpu-ceiling"]
+    assert _counts(up, "agent-config-conflicts", "team") == {"commerce": 2}
+    assert _counts(up, "data-planes", "ack_state") == {"APPLIED": 2}
+    assert {pool["name"]: pool["waiting"] for pool in _items(up, "pools")}["gpu-a100"] == 3
+    assert _counts(up, "plugin-releases", "state") == {"active": 1, "superseded": 1}
+    assert len(_items(up, "dead-letters")) == 1
+    assert [token["name"] for token in _items(up, "join-tokens")] == ["shop kiosks"]
+    states = {"running": 3, "failed": 1, "provisioning": 1, "pending": 1, "deleted": 1}
+    until(lambda: _counts(up, "resources?show_deleted=true", "state") == states, 60)
+    until(lambda: _counts(up, "alerts", "title").get("resource failed: risk-archive"), 60)
+    # No secret of the people of the story is left.
+    assert {token["principal"] for token in _items(up, "tokens?limit=200") if "principal" in token} <= {
+        "admin"
+    }
+
+
+_VERSIONS = "overrides/task_resource/versions?project=storefront"
+
+
+def _items(up: Up, path: str) -> list[dict[str, Any]]:
+    token = (up.data_dir / "admin.token").read_text().strip()
+    request = urllib.request.Request(f"{up.url}/api/v1/{path}", headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)["items"]
+
+
+def _counts(up: Up, path: str, field: str) -> Counter[str]:
+    return Counter(item[field] for item in _items(up, path))
+
+
+def test_the_demos_receiver_is_the_only_address_of_this_machine_that_it_allows(up: Up) -> None:
+    port = json.loads((up.data_dir / "demo.loaded").read_text())["receiver_port"]
+
+    assert up.environment_of("controlplane.serving")["DEMO_RECEIVER"] == f"127.0.0.1:{port}"
+    (archive,) = [sink for sink in _items(up, "sinks") if sink["name"] == "audit-archive"]
+    until(lambda: _counts(up, f"sinks/{archive['id']}/deliveries", "state")["delivered"] > 10, 60)
 
 
 # A publication that meets the reconcile of beat is served by the next recompute: ask again, as people would.

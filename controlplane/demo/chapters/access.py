@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from controlplane.demo.cast import COMMERCE, PLATFORM, RISK, Cast
+from controlplane.demo.seed import DEMO_ACTOR
+from registry.joining.join_tokens import JoinTokenSpec, create_join_token
+from registry.joining.models import JoinToken
+from registry.joining.terms import JoinTerms
 
 _TEAMS = {"commerce": ("Commerce", COMMERCE), "risk": ("Risk and fraud", RISK)}
-_JOIN_TOKEN = {
-    "name": "shop kiosks",
-    "name_pattern": "kiosk-*",
-    "environment": "edge",
-    "uses": 20,
-    "needs_approval": True,
-    "expires_in_seconds": 30 * 24 * 3600,
-}
 
 
 def tell(cast: Cast) -> None:
@@ -25,5 +23,17 @@ def tell(cast: Cast) -> None:
         "actions": ["agent.read", "agent.write"],
     }
     cast.act(PLATFORM, "POST", "roles", operator)
-    if not cast.act(PLATFORM, "GET", "join-tokens")["items"]:
-        cast.act(PLATFORM, "POST", "join-tokens", _JOIN_TOKEN)
+    _let_kiosks_join(cast)
+
+
+def _let_kiosks_join(cast: Cast) -> None:
+    """Create a join token directly: with the token of a request that is revoked, it would end too."""
+    if JoinToken.objects.exists():
+        return
+    spec = JoinTokenSpec(
+        JoinTerms("kiosk-*", environment="edge"),
+        uses=20,
+        expires_at=cast.now + timedelta(days=30),
+        needs_approval=True,
+    )
+    create_join_token("shop kiosks", spec, actor=DEMO_ACTOR)

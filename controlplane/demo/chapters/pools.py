@@ -39,7 +39,7 @@ def tell(cast: Cast) -> None:
     for name, terms in _POOLS.items():
         cast.act(PLATFORM, "PUT", f"pools/{name}", terms, If_None_Match="*")
     limit = {"cap": 6, "guaranteed": 1, "weight": 200}
-    cast.act(PLATFORM, "PUT", "pools/gpu-a100/limits?project=forecasting", limit, If_None_Match="*")
+    cast.act(PLATFORM, "PUT", "pools/gpu-a100/limits?project=forecasting", limit, If_Match='"v1"')
     for pool, token, project, units in _HOLDERS:
         _ask(cast, pool, {**_work(token, project, units), "lease_seconds": 0})
     wait_in_queue(cast)
