@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 
 from console.navigation import Entry, groups
+from console.notices import Notice
 from controlplane.access.authentication import session_caller
 from controlplane.access.emergency_access import open_accesses
 from controlplane.access.emergency_models import EmergencyAccess
@@ -20,7 +23,7 @@ THEME_COOKIE = "cp-theme"
 def frame(request: HttpRequest) -> dict[str, Any]:
     theme = request.COOKIES.get(THEME_COOKIE, "auto")
     return {
-        "emergency_accesses": _emergency_accesses(request),
+        "frame_notices": _emergency_notices(request),
         "navigation": _navigation(request),
         "themes": THEMES,
         # Set on the server, so that a page never flashes in the other theme.
@@ -35,6 +38,18 @@ def _navigation(request: HttpRequest) -> list[tuple[str, list[Entry]]]:
     return groups(request.path, getattr(request, "caller", None) or session_caller(request, request.user))
 
 
-def _emergency_accesses(request: HttpRequest) -> Sequence[EmergencyAccess]:
-    is_page = request.headers.get("HX-Request") != "true"
-    return list(open_accesses()) if is_page and isinstance(request.user, Principal) else []
+def _emergency_notices(request: HttpRequest) -> list[Notice]:
+    has_banner = request.headers.get("HX-Request") != "true" or request.headers.get("HX-Target") == "banner"
+    if not has_banner or not isinstance(request.user, Principal):
+        return []
+    return [_emergency_notice(access) for access in open_accesses()]
+
+
+def _emergency_notice(access: EmergencyAccess) -> Notice:
+    until = date_format(localtime(access.ends_at), "Y-m-d H:i T")
+    return Notice(
+        f"Emergency access: {access.principal} is an administrator until {until}.",
+        url=f"{reverse('audit')}?action=access.break_glass_opened",
+        link="Show record",
+        tone="bad",
+    )

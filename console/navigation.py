@@ -142,3 +142,14 @@ def _is_below(path: str, url: str) -> bool:
 def groups(path: str, caller: Caller) -> list[tuple[str, list[Entry]]]:
     found = entries(path, caller)
     return [(name, list(members)) for name, members in groupby(found, lambda entry: entry.section.group)]
+
+
+def place(navigation: list[tuple[str, list[Entry]]], back: str, back_to: str) -> list[tuple[str, str]]:
+    """Return the way to a page as titles and URLs: area, section and the page above. An area has no URL."""
+    for group, members in navigation:
+        for entry in members:
+            if entry.is_current:
+                above = [(entry.section.title, entry.url)] if back and back_to != entry.section.title else []
+                area = [(group, "")] if group else []
+                return [*area, *above, *([(back_to, back)] if back else [])]
+    return [(back_to, back)] if back else []

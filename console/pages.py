@@ -12,6 +12,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from console.listing import LOOKS, remember_columns
 from console.step_up import ask_for_login
 from controlplane.access.authentication import session_caller
 from controlplane.access.denials import note_denial
@@ -41,7 +42,7 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
         caller = session_caller(request, request.user)
         request.caller = caller  # type: ignore[attr-defined]  # read by the frame
         try:
-            return view(request, caller, *args, **kwargs)
+            return remember_columns(request, view(request, caller, *args, **kwargs))
         except StepUpRequired as error:
             return ask_for_login(request, error)
         except PermissionDenied as error:
@@ -72,8 +73,10 @@ def actor_of(caller: Caller, reason: str = "") -> Actor:
 
 def load_page(request: HttpRequest, caller: Caller, rows: Any, *, order: tuple[str, ...]) -> pages.Page:
     """Load one page of a list by the `cursor` of the URL, like lists of the API. Raises InvalidCursor."""
+    # A cursor is of what the list contains: it stays valid when a row is opened or columns are chosen.
+    parameters = {name: value for name, value in request.GET.dict().items() if name not in LOOKS}
     page_request = pages.PageRequest(
-        request.path, request.GET.dict(), caller.principal_id, request.GET.get("cursor", "")
+        request.path, parameters, caller.principal_id, request.GET.get("cursor", "")
     )
     return pages.load_page(page_request, rows, order=order)
 

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 
 from console.cpctl_commands import curl
+from console.listing import Column, read_listing
 from console.pages import load_page, page
 from console.records import changes
 from console.records.changes import Difference
@@ -29,7 +30,16 @@ FILTERS = ("actor", "object_type", "object_id", "request_id", "action")
 _RANGE = ("since", "until")
 # Changed fields that are shown without a click.
 _MOST_LINES = 4
-
+_LIST = (
+    Column("time", "Time", "narrow", order=("id",), is_optional=False),
+    Column("actor", "Actor", "narrow"),
+    Column("action", "Action", "medium", is_optional=False),
+    Column("object", "Object"),
+    Column("object_type", "Object type", "narrow", is_extra=True),
+    Column("changes", "Changes"),
+    Column("reason", "Reason"),
+    Column("client", "Client", "narrow", is_extra=True),
+)
 
 # Maximum number of exported records: the newest that match the filters.
 _MAX_EXPORTED = 10_000
@@ -55,13 +65,14 @@ _COLUMNS = (
 def audit(request: HttpRequest, caller: Caller) -> HttpResponse:
     parameters = _parameters(request)
     filters = {name: value for name, value in parameters.items() if value}
-    context: dict[str, Any] = {"filters": parameters, "filtered": bool(filters)}
+    listing = read_listing(request, "audit", "Audit log", _LIST, sort="-time")
+    context: dict[str, Any] = {"listing": listing, "filters": parameters, "filtered": bool(filters)}
     try:
         rows = _matching(caller, filters)
     except InvalidRequest as error:
         # With the form, so that only the time must be corrected.
         return render(request, "console/records/audit.html", {**context, "problem": error}, status=422)
-    results = load_page(request, caller, rows, order=("-id",))
+    results = load_page(request, caller, rows, order=listing.order)
     api_filters = {name: value for name, value in filters.items() if name != "action"}
     context |= {
         "query": urlencode(filters),

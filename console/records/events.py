@@ -12,6 +12,7 @@ from django.utils.http import urlencode
 
 from console.cpctl_commands import cpctl, curl
 from console.filter_choices import select_options
+from console.listing import Column, read_listing
 from console.pages import load_page, page
 from console.stale_lists import may_be_stale
 from controlplane.api.time_range import in_range, read_range
@@ -25,6 +26,15 @@ from controlplane.identity.roles import Action
 _FILTERS = ("type", "object_type", "object_id")
 _RANGE = ("since", "until")
 _MOST_NUMBERED = 200
+_COLUMNS = (
+    Column("number", "Number", "tiny", is_number=True),
+    Column("time", "Time", "narrow", order=("position",), is_optional=False),
+    Column("type", "Type", "wide", is_optional=False),
+    Column("meaning", "Meaning"),
+    Column("object", "Object"),
+    Column("object_type", "Object type", "narrow", is_extra=True),
+    Column("actor", "Actor", "narrow"),
+)
 
 
 @page
@@ -37,7 +47,9 @@ def events(request: HttpRequest, caller: Caller) -> HttpResponse:
     parameters = {name: request.GET.get(name, "").strip() for name in (*_FILTERS, *_RANGE)}
     filters = {name: value for name, value in parameters.items() if value}
     meanings = {event_type.name: event_type.meaning for event_type in types.registered()}
+    listing = read_listing(request, "events", "Events", _COLUMNS, sort="-time")
     context: dict[str, Any] = {
+        "listing": listing,
         "filters": parameters,
         "filtered": bool(filters),
         "types": select_options(meanings, parameters["type"]),
@@ -47,13 +59,13 @@ def events(request: HttpRequest, caller: Caller) -> HttpResponse:
     except InvalidRequest as error:
         # With the form, so that only the time must be corrected.
         return render(request, "console/records/events.html", {**context, "problem": error}, status=422)
-    results = load_page(request, caller, rows, order=("-position",))
+    results = load_page(request, caller, rows, order=listing.order)
     newest = next((event.seq for event in results.items if event.seq), None) or log.last_given()
     context |= {
         "results": results,
         "events": [(event, meanings.get(event.type, ""), _to_json(event)) for event in results.items],
         # Only the first page updates: new events appear there.
-        "is_live": not (request.GET.get("cursor") or parameters["until"]),
+        "is_live": listing.sort == "-time" and not (request.GET.get("cursor") or parameters["until"]),
         "newest": newest,
         "copies": _copies(request, newest, filters),
     }

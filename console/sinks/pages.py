@@ -13,6 +13,7 @@ from django.shortcuts import render
 
 from console.cpctl_commands import cpctl, curl
 from console.filter_choices import select_options
+from console.listing import Column, read_listing
 from console.pages import load_page, page
 from console.sinks.advice import Advice, advice
 from console.sinks.lookup import readable_sink
@@ -27,6 +28,16 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 
 _LATEST = 10
+_COLUMNS = (
+    Column("name", "Name", "medium", order=("name", "id"), is_optional=False),
+    Column("state", "State", "medium"),
+    Column("destination", "Destination"),
+    Column("deliveries", "Last deliveries", "medium"),
+    Column("failures", "Failures", "tiny", is_number=True),
+    Column("waiting", "Waiting", "medium"),
+    Column("success", "Last success", "narrow"),
+    Column("team", "Team", "narrow"),
+)
 _CREATION = timedelta(milliseconds=200)
 
 
@@ -37,10 +48,12 @@ def sinks(request: HttpRequest, caller: Caller) -> HttpResponse:
     rows = visible_sinks(caller).annotate(now=Now())
     if state:
         rows = rows.filter(state=state if state.isprintable() else "")
-    results = load_page(request, caller, rows, order=("-id",))
+    listing = read_listing(request, "sinks", "Event sinks", _COLUMNS)
+    results = load_page(request, caller, rows, order=listing.order or ("-id",))
     ids = [sink.id for sink in results.items]
     recent, waiting = recent_deliveries(ids, each=MOST_BARS), backlogs(ids)
     context = {
+        "listing": listing,
         "state": state,
         "states": select_options(SinkState.values, state),
         "results": results,

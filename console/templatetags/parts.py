@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
+from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import urlencode
 
+from console.navigation import place
+from console.notices import fold
+from console.state_words import state_word
 from controlplane.scopes import SEGMENTS, Scope
 
 register = template.Library()
@@ -27,9 +32,55 @@ def copy_as(**texts: str) -> dict[str, Any]:
 
 
 @register.inclusion_tag("console/parts/badge.html")
-def badge(state: str, title: str = "") -> dict[str, Any]:
-    """Show a state by icon and text: not everyone can distinguish colours."""
-    return {"state": state, "title": title}
+def badge(state: str, title: str = "", kind: str = "", words: str = "") -> dict[str, Any]:
+    """Show a state by icon and text: not everyone can distinguish colours.
+
+    kind: of the object, where the word means something else. words: instead of the usual ones.
+    """
+    known = state_word(state, kind)
+    return {"known": known, "title": title, "words": words or known.words}
+
+
+@register.filter
+def words(value: object) -> str:
+    """Show a name of the API, such as `deletion_failed`, as words."""
+    return state_word(str(value)).words
+
+
+@register.simple_block_tag(takes_context=True)
+def page_header(
+    context: Any, content: str, *, title: str, note: str = "", back: str = "", back_to: str = ""
+) -> str:
+    """Show where the page is, its title, and what can be done: buttons between the tags, the main one last.
+
+    back, back_to: URL and title of the page above, where the navigation does not have this page itself.
+    """
+    return render_to_string(
+        "console/parts/page_header.html",
+        {
+            "place": place(context.get("navigation") or [], back, back_to),
+            "title": title,
+            "note": note,
+            "actions": content.strip(),
+        },
+    )
+
+
+@register.inclusion_tag("console/parts/banner_slot.html", takes_context=True)
+def banner_slot(context: Any) -> dict[str, Any]:
+    """Show the frame's notices and the `notices` of the page in one banner.
+
+    `notices_follow` of the page: event types after which the banner is loaded again.
+    """
+    notices = [*(context.get("frame_notices") or []), *(context.get("notices") or [])]
+    return {"notices": notices, "follow": context.get("notices_follow", "")}
+
+
+@register.inclusion_tag("console/parts/banner.html")
+def banner(notices: Any, now: Any = None) -> dict[str, Any]:
+    """Show notices: the worst one, and the others folded below their number."""
+    first, others = fold(notices or [])
+    return {"first": first, "others": others, "now": now or timezone.now()}
 
 
 @register.inclusion_tag("console/parts/pager.html", takes_context=True)

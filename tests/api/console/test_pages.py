@@ -14,7 +14,7 @@ from console.fleet.list_query import matching_agents
 from console.overrides import ladder
 from console.templatetags.times import ago
 from controlplane.access import principals, role_bindings
-from controlplane.access.models import PrincipalKind
+from controlplane.access.models import AuditRecord, PrincipalKind
 from controlplane.demo.seed import seed
 from controlplane.identity.callers import ANONYMOUS_READER
 from controlplane.identity.roles import Role
@@ -287,3 +287,46 @@ def test_logging_out_ends_the_session(browser, method):
     assert "Logged out" in getattr(browser, method)("/logout").content.decode()
 
     assert browser.get("/").status_code == 302
+
+
+def shown(browser: Client, address: str) -> str:
+    return browser.get(address).content.decode()
+
+
+def test_a_table_is_sorted_opened_and_has_the_columns_that_were_chosen(browser):
+    for name in ("alfa", "bravo"):
+        principals.create_principal(name, kind=PrincipalKind.SERVICE, actor=ACTOR)
+
+    oldest_first = shown(browser, "/audit?object_type=principal&sort=time")
+    assert oldest_first.index(">alfa<") < oldest_first.index(">bravo<")
+    newest_first = shown(browser, "/audit?object_type=principal&sort=-time")
+    assert newest_first.index(">bravo<") < newest_first.index(">alfa<")
+    assert 'aria-sort="descending"' in newest_first
+
+    assert '<td data-label="Object type"' not in newest_first
+    assert '<td data-label="Object type"' in shown(browser, "/audit?columns=object_type")
+    # Remembered without the parameter, and only for this table.
+    later = shown(browser, "/audit")
+    assert '<td data-label="Object type"' in later
+    assert '<td data-label="Reason"' not in later
+    assert '<td data-label="Actor"' in shown(browser, "/events")
+    assert '<td data-label="Reason"' in shown(browser, "/audit?columns=")
+
+    record = AuditRecord.objects.filter(object_id="bravo").latest("id")
+    opened = shown(browser, f"/audit?open={record.id}")
+    assert 'id="drawer-audit"' in opened
+    assert 'aria-label="Details of principal.created"' in opened
+    assert 'id="drawer-audit"' not in shown(browser, "/audit?open=0")
+
+
+def test_the_next_page_keeps_its_place_when_a_row_is_opened(browser):
+    for number in range(60):
+        principals.create_principal(f"one-{number}", kind=PrincipalKind.SERVICE, actor=ACTOR)
+    first = shown(browser, "/audit")
+    following = html.unescape(re.search(r'rel="next" href="([^"]+)"', first)[1])
+    record = AuditRecord.objects.earliest("id")
+
+    opened = browser.get(f"/audit{following}&open={record.id}&columns=object_type")
+
+    assert opened.status_code == 200
+    assert 'id="drawer-audit"' in opened.content.decode()

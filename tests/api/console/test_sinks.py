@@ -214,7 +214,7 @@ def test_a_stopped_sink_says_why_and_what_to_do(browser, state, reason, part):
     )[1]
     assert part in headline
     assert "resume" in headline.lower()
-    assert reason in text_of(browser.get(f"/sinks?state={state}"))
+    assert reason.replace("_", " ") in text_of(browser.get(f"/sinks?state={state}"))
     assert f'">incidents ({state}, {reason})</a>' in text_of(browser.get("/"))
     assert f'href="/sinks/{sink.id}"' in text_of(browser.get("/search?q=cident"))
     assert "No sinks match" in text_of(browser.get("/sinks?state=%00"))
