@@ -11,6 +11,7 @@ from django.utils.timezone import localtime
 
 from console.navigation import Entry, groups
 from console.notices import Notice
+from console.shown_zone import read_zone
 from controlplane.access.authentication import session_caller
 from controlplane.access.emergency_access import open_accesses
 from controlplane.access.emergency_models import EmergencyAccess
@@ -25,6 +26,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     return {
         "frame_notices": _emergency_notices(request),
         "navigation": _navigation(request),
+        "shown_zone": read_zone(request.COOKIES),
         "themes": THEMES,
         # Set on the server, so that a page never flashes in the other theme.
         "theme": theme if theme in THEMES else "auto",

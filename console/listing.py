@@ -38,17 +38,17 @@ class Listing:
     name: str
     title: str
     columns: tuple[Column, ...]
-    shown: tuple[str, ...]
+    visible: tuple[str, ...]
     sort: str = ""
     open: str = ""
     has_chooser: bool = True
 
     @property
     def heads(self) -> list[Column]:
-        return [column for column in self.columns if column.key in self.shown]
+        return [column for column in self.columns if column.key in self.visible]
 
     def shows(self, key: str) -> bool:
-        return key in self.shown
+        return key in self.visible
 
     def column(self, key: str) -> Column:
         """Return the column with a key. Raises LookupError."""
@@ -85,18 +85,18 @@ def read_listing(
     """
     remembered = read_choices(request.COOKIES.get(COLUMNS_COOKIE, ""))
     chosen = chosen_columns(request.GET) if "columns" in request.GET else remembered.get(name, ())
-    shown = shown_columns(columns, chosen)
+    visible = visible_columns(columns, chosen)
     if "columns" in request.GET and has_chooser:
         # Set as a cookie by `page`: a script could only hide columns after they were seen.
         request.remember_columns = write_choices({**remembered, name: chosen})  # type: ignore[attr-defined]
-    wanted = request.GET.get("sort", "")
-    is_known = any(column.order and column.key == wanted.removeprefix("-") for column in columns)
+    sorting = request.GET.get("sort", "")
+    is_known = any(column.order and column.key == sorting.removeprefix("-") for column in columns)
     return Listing(
         name,
         title,
         tuple(columns),
-        shown,
-        wanted if is_known else sort,
+        visible,
+        sorting if is_known else sort,
         request.GET.get("open", "")[:200],
         has_chooser,
     )
@@ -110,12 +110,12 @@ def remember_columns(request: HttpRequest, response: HttpResponse) -> HttpRespon
     return response
 
 
-def shown_columns(columns: Sequence[Column], chosen: Sequence[str]) -> tuple[str, ...]:
+def visible_columns(columns: Sequence[Column], chosen: Sequence[str]) -> tuple[str, ...]:
     """Return the keys of the columns to show: the chosen ones, and those that are never left out."""
-    known = {column.key for column in columns} & set(chosen)
-    if not known:
+    selected = {column.key for column in columns} & set(chosen)
+    if not selected:
         return tuple(column.key for column in columns if not column.is_extra)
-    return tuple(column.key for column in columns if column.key in known or not column.is_optional)
+    return tuple(column.key for column in columns if column.key in selected or not column.is_optional)
 
 
 def chosen_columns(parameters: QueryDict) -> tuple[str, ...]:
@@ -131,8 +131,8 @@ def read_choices(cookie: str) -> dict[str, tuple[str, ...]]:
 
 def write_choices(choices: Mapping[str, Sequence[str]]) -> str:
     """Return the cookie that `read_choices` reads: the latest tables, without those of no choice."""
-    kept = [(name, keys) for name, keys in choices.items() if keys][-_MAX_TABLES:]
-    return "|".join(f"{name}:{'.'.join(keys)}" for name, keys in kept)
+    latest = [(name, keys) for name, keys in choices.items() if keys][-_MAX_TABLES:]
+    return "|".join(f"{name}:{'.'.join(keys)}" for name, keys in latest)
 
 
 def _turned(field: str) -> str:

@@ -19,7 +19,7 @@ May = Callable[[Caller], bool]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section. page: name of its route. key: shortcut after `g`. others: lists that belong to it.
+    """A section. page: name of its route. key: shortcut after `g`. lists: routes of lists that belong to it.
 
     opens: whether its page opens for a caller, as the page itself decides.
     """
@@ -29,7 +29,7 @@ class Section:
     group: str
     key: str
     opens: May
-    others: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,88 +39,88 @@ class Entry:
     is_current: bool
 
 
-def _anybody(caller: Caller) -> bool:
+def anybody(caller: Caller) -> bool:
     return True
 
 
-def _with(action: Action) -> May:
+def with_action(action: Action) -> May:
     """For callers who may perform the action at some scope, or on objects of some team."""
     return lambda caller: any(action in grant.actions for grant in caller.grants)
 
 
-def _of_owners(action: Action) -> May:
+def of_owners(action: Action) -> May:
     """For callers who may perform the action on objects of everybody, or of some team."""
     return lambda caller: bool(caller.owners_for(action))
 
 
-def _at_scopes(action: Action) -> May:
+def at_scopes(action: Action) -> May:
     """For callers who may perform the action at some scope, on objects of everybody."""
     return lambda caller: bool(caller.scopes_for(action))
 
 
-def _with_all(action: Action) -> May:
+def with_all(action: Action) -> May:
     """For callers who may perform the action everywhere."""
     return lambda caller: caller.verdict(action).allowed
 
 
 SECTIONS = (
-    Section("dashboard", "Dashboard", "", "d", _anybody),
-    Section("overrides", "Overrides", "Configuration", "o", _at_scopes(Action.OVERRIDE_READ)),
-    Section("projects", "Projects", "Configuration", "5", _at_scopes(Action.PROJECT_READ)),
-    Section("guard-rails", "Guard rails", "Configuration", "6", _at_scopes(Action.OVERRIDE_READ)),
-    Section("override-changes", "Scheduled changes", "Configuration", "7", _at_scopes(Action.OVERRIDE_READ)),
+    Section("dashboard", "Dashboard", "", "d", anybody),
+    Section("overrides", "Overrides", "Configuration", "o", at_scopes(Action.OVERRIDE_READ)),
+    Section("projects", "Projects", "Configuration", "5", at_scopes(Action.PROJECT_READ)),
+    Section("guard-rails", "Guard rails", "Configuration", "6", at_scopes(Action.OVERRIDE_READ)),
+    Section("override-changes", "Scheduled changes", "Configuration", "7", at_scopes(Action.OVERRIDE_READ)),
     Section(
         "change-requests",
         "Change requests",
         "Configuration",
         "8",
-        _at_scopes(Action.OVERRIDE_READ),
+        at_scopes(Action.OVERRIDE_READ),
         ("approval-policies",),
     ),
-    Section("freezes", "Freezes", "Configuration", "4", _at_scopes(Action.OVERRIDE_READ)),
-    Section("resource-types", "Resource types", "Configuration", "r", _anybody),
+    Section("freezes", "Freezes", "Configuration", "4", at_scopes(Action.OVERRIDE_READ)),
+    Section("resource-types", "Resource types", "Configuration", "r", anybody),
     Section(
-        "agent-configs", "Agent configurations", "Configuration", "c", _of_owners(Action.AGENT_CONFIG_READ)
+        "agent-configs", "Agent configurations", "Configuration", "c", of_owners(Action.AGENT_CONFIG_READ)
     ),
-    Section("task-types", "Task types", "Configuration", "t", _of_owners(Action.AGENT_READ)),
-    Section("agents", "Agents", "Fleet", "f", _of_owners(Action.AGENT_READ)),
-    Section("environments", "Environments", "Fleet", "e", _of_owners(Action.AGENT_READ)),
-    Section("guards", "Fleet guards", "Fleet", "u", _of_owners(Action.AGENT_READ)),
-    Section("resources", "Resources", "Delivery", "n", _with(Action.RESOURCE_READ)),
-    Section("dead-letters", "Dead letters", "Delivery", "z", _of_owners(Action.RESOURCE_READ)),
-    Section("pools", "Pools", "Delivery", "h", _anybody),
+    Section("task-types", "Task types", "Configuration", "t", of_owners(Action.AGENT_READ)),
+    Section("agents", "Agents", "Fleet", "f", of_owners(Action.AGENT_READ)),
+    Section("environments", "Environments", "Fleet", "e", of_owners(Action.AGENT_READ)),
+    Section("guards", "Fleet guards", "Fleet", "u", of_owners(Action.AGENT_READ)),
+    Section("resources", "Resources", "Delivery", "n", with_action(Action.RESOURCE_READ)),
+    Section("dead-letters", "Dead letters", "Delivery", "z", of_owners(Action.RESOURCE_READ)),
+    Section("pools", "Pools", "Delivery", "h", anybody),
     Section(
         "plugins",
         "Plugins",
         "Delivery",
         "1",
-        _of_owners(Action.PLUGIN_READ),
+        of_owners(Action.PLUGIN_READ),
         ("plugin-releases", "plugin-config"),
     ),
-    Section("jobs", "Jobs", "Delivery", "2", _at_scopes(Action.JOB_READ)),
+    Section("jobs", "Jobs", "Delivery", "2", at_scopes(Action.JOB_READ)),
     Section(
         "alerts",
         "Alerts",
         "Activity",
         "g",
-        _of_owners(Action.NOTIFICATION_READ),
+        of_owners(Action.NOTIFICATION_READ),
         ("notification-rules", "notification-channels"),
     ),
-    Section("audit", "Audit log", "Activity", "a", _with(Action.AUDIT_READ)),
-    Section("events", "Events", "Activity", "v", _with(Action.EVENT_READ)),
-    Section("sinks", "Event sinks", "Activity", "y", _of_owners(Action.SINK_READ)),
-    Section("status", "Status", "Activity", "3", _with_all(Action.METRICS_READ)),
-    Section("people", "People", "Settings", "l", _with_all(Action.ACCESS_READ)),
-    Section("teams", "Teams", "Settings", "m", _anybody),
-    Section("roles", "Roles", "Settings", "q", _with(Action.ACCESS_READ)),
-    Section("role-bindings", "Role bindings", "Settings", "b", _with(Action.ACCESS_READ)),
-    Section("who-can", "Who can", "Settings", "w", _with(Action.ACCESS_READ)),
-    Section("tokens", "Tokens", "Settings", "k", _anybody),
-    Section("sessions", "Sessions", "Settings", "s", _anybody),
-    Section("identity-providers", "Identity providers", "Settings", "i", _with_all(Action.ACCESS_READ)),
-    Section("oauth-clients", "OAuth clients", "Settings", "x", _with_all(Action.ACCESS_READ)),
-    Section("join-tokens", "Join tokens", "Settings", "j", _of_owners(Action.ACCESS_READ)),
-    Section("docs", "API reference", "Settings", "p", _anybody),
+    Section("audit", "Audit log", "Activity", "a", with_action(Action.AUDIT_READ)),
+    Section("events", "Events", "Activity", "v", with_action(Action.EVENT_READ)),
+    Section("sinks", "Event sinks", "Activity", "y", of_owners(Action.SINK_READ)),
+    Section("status", "Status", "Activity", "3", with_all(Action.METRICS_READ)),
+    Section("people", "People", "Settings", "l", with_all(Action.ACCESS_READ)),
+    Section("teams", "Teams", "Settings", "m", anybody),
+    Section("roles", "Roles", "Settings", "q", with_action(Action.ACCESS_READ)),
+    Section("role-bindings", "Role bindings", "Settings", "b", with_action(Action.ACCESS_READ)),
+    Section("who-can", "Who can", "Settings", "w", with_action(Action.ACCESS_READ)),
+    Section("tokens", "Tokens", "Settings", "k", anybody),
+    Section("sessions", "Sessions", "Settings", "s", anybody),
+    Section("identity-providers", "Identity providers", "Settings", "i", with_all(Action.ACCESS_READ)),
+    Section("oauth-clients", "OAuth clients", "Settings", "x", with_all(Action.ACCESS_READ)),
+    Section("join-tokens", "Join tokens", "Settings", "j", of_owners(Action.ACCESS_READ)),
+    Section("docs", "API reference", "Settings", "p", anybody),
 )
 
 
@@ -131,8 +131,8 @@ def entries(path: str, caller: Caller) -> Iterator[Entry]:
             url = reverse(section.page)
         except NoReverseMatch:
             continue
-        urls = (url, *map(reverse, section.others))
-        yield Entry(section, url, any(_is_below(path, one) for one in urls))
+        urls = (url, *map(reverse, section.lists))
+        yield Entry(section, url, any(_is_below(path, address) for address in urls))
 
 
 def _is_below(path: str, url: str) -> bool:
@@ -140,8 +140,8 @@ def _is_below(path: str, url: str) -> bool:
 
 
 def groups(path: str, caller: Caller) -> list[tuple[str, list[Entry]]]:
-    found = entries(path, caller)
-    return [(name, list(members)) for name, members in groupby(found, lambda entry: entry.section.group)]
+    sections = entries(path, caller)
+    return [(name, list(members)) for name, members in groupby(sections, lambda entry: entry.section.group)]
 
 
 def place(navigation: list[tuple[str, list[Entry]]], back: str, back_to: str) -> list[tuple[str, str]]:

@@ -11,8 +11,11 @@ from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 
+from console.denials import denied_page
 from console.listing import LOOKS, remember_columns
+from console.shown_zone import read_zone
 from console.step_up import ask_for_login
 from controlplane.access.authentication import session_caller
 from controlplane.access.denials import note_denial
@@ -42,14 +45,16 @@ def page(view: View[Path]) -> Callable[Concatenate[HttpRequest, Path], HttpRespo
         caller = session_caller(request, request.user)
         request.caller = caller  # type: ignore[attr-defined]  # read by the frame
         try:
-            return remember_columns(request, view(request, caller, *args, **kwargs))
+            # Templates show times in the active zone.
+            with timezone.override(read_zone(request.COOKIES).zone):
+                return remember_columns(request, view(request, caller, *args, **kwargs))
         except StepUpRequired as error:
             return ask_for_login(request, error)
         except PermissionDenied as error:
             note_denial(request, caller, error)
             if not caller.grants:
                 return _no_role_page(request)
-            return render(request, "console/denied.html", {"reason": error.detail}, status=403)
+            return denied_page(request, error)
         except ControlplaneError as error:
             return problem_page(request, error)
 

@@ -1,4 +1,4 @@
-"""The one vocabulary of states: tone, icon and words. No state is told by colour alone."""
+"""The one vocabulary of states: tone, icon and words. No state is shown by colour alone."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ _BY_KIND = {
 def state_word(state: str, kind: str = "") -> StateWord:
     """Return how a state of an object is shown. A state that is in no list is quiet."""
     state = str(state)
-    known = _BY_KIND.get((kind, state)) or _BY_STATE.get(state)
-    return known or StateWord(state, QUIET, "○", state.replace("_", " "))
+    word = _BY_KIND.get((kind, state)) or _BY_STATE.get(state)
+    return word or StateWord(state, QUIET, "○", state.replace("_", " "))
 
 
 def vocabulary() -> list[StateWord]:

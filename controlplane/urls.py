@@ -75,5 +75,5 @@ routes: Routes = [
 urlpatterns = [CachedRoutes(routes)]
 
 handler400 = "controlplane.api.problems.bad_request"
-handler404 = "controlplane.api.problems.page_not_found"
+handler404 = "console.not_found.page_not_found"
 handler500 = "controlplane.api.problems.server_error"

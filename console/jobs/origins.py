@@ -44,10 +44,10 @@ def settings_of(
 
 def _reads(template: str, tenant: Tenant) -> tuple[str, ...]:
     """Return the variables that a template names, with the level whose value wins."""
-    found = []
+    origins = []
     for name in {**tenant.project_config, **tenant.namespace_config}:
         if f".proj.{name}" in template or f".GLOBAL__{name}" in template:
             level = "namespace" if name in tenant.namespace_config else "project"
-            found.append(f"{name} of the {level}")
-    found += [f"secret {name}" for name in tenant.secrets if f".secret.{name}" in template]
-    return tuple(sorted(found))
+            origins.append(f"{name} of the {level}")
+    origins += [f"secret {name}" for name in tenant.secrets if f".secret.{name}" in template]
+    return tuple(sorted(origins))

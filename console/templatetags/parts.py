@@ -37,8 +37,8 @@ def badge(state: str, title: str = "", kind: str = "", words: str = "") -> dict[
 
     kind: of the object, where the word means something else. words: instead of the usual ones.
     """
-    known = state_word(state, kind)
-    return {"known": known, "title": title, "words": words or known.words}
+    word = state_word(state, kind)
+    return {"word": word, "title": title, "words": words or word.words}
 
 
 @register.filter
@@ -79,8 +79,8 @@ def banner_slot(context: Any) -> dict[str, Any]:
 @register.inclusion_tag("console/parts/banner.html")
 def banner(notices: Any, now: Any = None) -> dict[str, Any]:
     """Show notices: the worst one, and the others folded below their number."""
-    first, others = fold(notices or [])
-    return {"first": first, "others": others, "now": now or timezone.now()}
+    first, folded = fold(notices or [])
+    return {"first": first, "folded": folded, "now": now or timezone.now()}
 
 
 @register.inclusion_tag("console/parts/pager.html", takes_context=True)

@@ -67,7 +67,7 @@ class TableNode(template.Node):
             "rows": rows,
             "opened": drawn.opened,
         }
-        return _render(context, "table", {**values, "kept": _kept(context["request"])})
+        return _render(context, "table", {**values, "hidden_inputs": _hidden_inputs(context["request"])})
 
 
 class RowNode(template.Node):
@@ -168,7 +168,7 @@ def _heads(listing: Listing) -> list[tuple[Column, str, str]]:
     ]
 
 
-def _kept(request: Any) -> list[tuple[str, str]]:
+def _hidden_inputs(request: Any) -> list[tuple[str, str]]:
     """Return the parameters that the form of the column chooser keeps."""
     pairs = ((name, value) for name, values in request.GET.lists() for value in values)
     return [(name, value) for name, value in pairs if name not in ("columns", "cursor", "open")]

@@ -37,6 +37,10 @@
     }
   }
 
+  // Only the browser knows its zone; the server shows times in it if that is chosen.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone) document.cookie = `cp-browser-zone=${zone}; Path=/; Max-Age=31536000; SameSite=Lax`;
+
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-theme-choice], [data-menu], [data-copy], [data-help]");
     if (!button) {

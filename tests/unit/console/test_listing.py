@@ -16,7 +16,7 @@ from console.listing import (
     read_choices,
     read_listing,
     remember_columns,
-    shown_columns,
+    visible_columns,
     write_choices,
 )
 
@@ -36,26 +36,26 @@ def listing(query: str, cookie: str = "", **more: object) -> Listing:
 
 
 def test_an_extra_column_waits_until_it_is_chosen() -> None:
-    assert listing("").shown == ("name", "state", "age")
-    assert listing("columns=note").shown == ("name", "note")
+    assert listing("").visible == ("name", "state", "age")
+    assert listing("columns=note").visible == ("name", "note")
 
 
 @pytest.mark.parametrize(
     "query", ["columns=state,note", "columns=state&columns=note", "columns=note&columns=state"]
 )
 def test_columns_stay_in_their_order_however_they_are_sent(query: str) -> None:
-    assert listing(query).shown == ("name", "state", "note")
+    assert listing(query).visible == ("name", "state", "note")
 
 
 def test_the_url_has_precedence_over_the_memory_and_nothing_chosen_forgets() -> None:
-    assert listing("", cookie="things:note").shown == ("name", "note")
-    assert listing("columns=state", cookie="things:note").shown == ("name", "state")
-    assert listing("columns=", cookie="things:note").shown == ("name", "state", "age")
-    assert listing("", cookie="others:note").shown == ("name", "state", "age")
+    assert listing("", cookie="things:note").visible == ("name", "note")
+    assert listing("columns=state", cookie="things:note").visible == ("name", "state")
+    assert listing("columns=", cookie="things:note").visible == ("name", "state", "age")
+    assert listing("", cookie="others:note").visible == ("name", "state", "age")
 
 
 def test_unknown_columns_hide_nothing() -> None:
-    assert listing("columns=nonsense").shown == ("name", "state", "age")
+    assert listing("columns=nonsense").visible == ("name", "state", "age")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_what_is_remembered_is_read_again(choices: dict[str, tuple[str, ...]]) -
 @given(st.text(max_size=200))
 def test_any_cookie_is_read(cookie: str) -> None:
     for keys in read_choices(cookie).values():
-        assert shown_columns(COLUMNS, keys)[0] == "name"
+        assert visible_columns(COLUMNS, keys)[0] == "name"
 
 
 def test_a_cookie_keeps_a_bounded_number_of_tables() -> None:
