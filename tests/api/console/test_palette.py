@@ -52,7 +52,7 @@ def test_who_may_not_read_agents_finds_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "is_found"),
+    ("query", "is_match"),
     [("", True), ("tok", True), ("cr tok", True), ("TOKEN create", True), ("oken", False)],
 )
 def test_words_are_found_by_how_they_begin(query: str, is_match: bool) -> None:
