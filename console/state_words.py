@@ -34,7 +34,7 @@ _VOCABULARY: tuple[tuple[str, str, str], ...] = (
         "late pending awaiting_confirmation queued open waiting registered held unhealthy resolving fetching"
         " downloading scheduled expiring acknowledged",
     ),
-    (WARN, "◑", "draining cordoned provisioning cancelling deleting withdrawn paused full partial"),
+    (WARN, "◑", "draining cordoned provisioning cancelling deleting paused full partial"),
     (WARN, "±", "updated degraded"),
     (WARN, "?", "unknown not_known"),
     (WARN, "❄", "frozen"),
@@ -48,7 +48,7 @@ _VOCABULARY: tuple[tuple[str, str, str], ...] = (
     (BAD, "−", "deleted"),
     (QUIET, "·", "noted ignored skipped discarded muted"),
     (QUIET, "→", "sent"),
-    (QUIET, "◌", "retired cancelled ended superseded"),
+    (QUIET, "◌", "retired withdrawn cancelled ended superseded"),
 )
 _WORDS = {
     "in_force": "in force",
