@@ -35,6 +35,7 @@ from controlplane.formats import strict_yaml
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
+from overrides.approval_models import ChangeRequest
 from overrides.editing.plans import ChangeKind, Plan
 from overrides.editing.writes import preview_override, write_override
 from overrides.effective.effective import effective_attributes
@@ -93,9 +94,9 @@ def _handle_post(request: HttpRequest, caller: Caller, address: Address) -> Http
     try:
         attributes = None if step.endswith("delete") else parsed(form.text)
         if step in request_step.STEPS:
-            requested = request_step.request_change(caller, address, attributes, form)
-            messages.success(request, "Change requested.", extra_tags=draft_key(address))
-            return redirect("change-request", requested.id)
+            return _requested(
+                request, address, request_step.request_change(caller, address, attributes, form)
+            )
         is_save = step in ("save", "delete")
         if is_save and form.until:
             save_until(caller, address, attributes, form)
@@ -130,6 +131,11 @@ def _saved(request: HttpRequest, address: Address, plan: Plan) -> HttpResponse:
     }.get(change.kind, f"Saved as version {change.version}.")
     messages.success(request, message, extra_tags=draft_key(address))
     return redirect(f"{scope_url('overrides', address.scope)}#{address.resource_type}")
+
+
+def _requested(request: HttpRequest, address: Address, row: ChangeRequest) -> HttpResponse:
+    messages.success(request, "Change requested.", extra_tags=draft_key(address))
+    return redirect("change-request", row.id)
 
 
 def _saved_until(request: HttpRequest, address: Address, form: OverrideForm) -> HttpResponse:

@@ -111,7 +111,7 @@ class WithdrawRequest(Endpoint):
     @extend_schema(
         operation_id="change_requests_withdraw",
         summary="Withdraw a change request",
-        description="Gives the change up. Its author may, and everybody who may change overrides there.",
+        description="Gives the change up. Everybody who may change overrides there can do so.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=None,
