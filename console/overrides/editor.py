@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +12,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from console.overrides import forms, freezes, request_step, three_way_diff
+from console.overrides import field_groups, forms, freezes, request_step, three_way_diff
 from console.overrides.form_input import (
     OverrideForm,
     address_of,
@@ -25,6 +26,7 @@ from console.templatetags.parts import scope_url
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.errors import (
     ControlplaneError,
+    FieldError,
     InvalidAttributes,
     MalformedBody,
     PermissionDenied,
@@ -72,13 +74,23 @@ def fields(request: HttpRequest, caller: Caller, resource_type: str) -> HttpResp
     try:
         attributes = parsed(text)
         if pointer:
-            field_text = request.POST.get(f"f:{pointer}", "")
-            attributes = forms.with_field(attributes, schema, pointer, field_text)
+            attributes = _with_changed(request, attributes, schema, pointer)
             text = _text(attributes)
     except ControlplaneError as error:
         return render(request, "console/overrides/step.html", {"problem": error})
     context = {**_form(address, attributes), "text": text, "typed": not pointer}
     return render(request, "console/overrides/step.html", context)
+
+
+def _with_changed(
+    request: HttpRequest, attributes: Attributes, schema: Mapping[str, Any], pointer: str
+) -> dict[str, Any]:
+    """Return the attributes with what the form has for the field."""
+    if f"pairs:{pointer}" not in request.POST:
+        return forms.with_field(attributes, schema, pointer, request.POST.get(f"f:{pointer}", ""))
+    names, values = request.POST.getlist(f"k:{pointer}"), request.POST.getlist(f"v:{pointer}")
+    rows = [(name.strip(), value) for name, value in zip(names, values, strict=False)]
+    return forms.with_pairs(attributes, schema, pointer, rows)
 
 
 def parsed(text: str) -> Attributes:
@@ -181,7 +193,7 @@ def _show(
     status: int = 200,
 ) -> HttpResponse:
     context = {
-        **_form(address, _parse_or_empty(form.text)),
+        **_form(address, _parse_or_empty(form.text), _errors_of(extra)),
         "form": form,
         "draft": draft_key(address),
         "may_force": caller.verdict(Action.OVERRIDE_FORCE, address.scope).allowed,
@@ -196,19 +208,25 @@ def _show(
     return render(request, "console/overrides/edit.html", context, status=status)
 
 
-def _form(address: Address, attributes: Attributes) -> dict[str, Any]:
+def _errors_of(extra: Mapping[str, Any] | None) -> Sequence[FieldError]:
+    problem = (extra or {}).get("problem")
+    return problem.errors if isinstance(problem, ControlplaneError) else ()
+
+
+def _form(address: Address, attributes: Attributes, errors: Sequence[FieldError] = ()) -> dict[str, Any]:
     catalogue = current_catalogue()
     resource_type = catalogue.get(address.resource_type)
     try:
         values = resource_type.read(attributes)
     except InvalidAttributes:
-        # The save reports the error; the text must be shown in any case.
-        values = {}
+        # The save reports the error; what was typed must be shown in any case.
+        values = attributes
     inherited = _inherited(address, catalogue)
+    fields = field_groups.with_errors(forms.fields_of(resource_type.schema, values, inherited), errors)
     return {
         "type": resource_type,
         "scope": address.scope,
-        "fields": forms.fields_of(resource_type.schema, values, inherited),
+        "groups": field_groups.in_groups(fields, resource_type.hints),
         "inherited": _text(inherited),
     }
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from console.overrides import pairs
 from console.overrides.ladder import format_value, readable
 from controlplane.errors import MalformedBody
 from controlplane.formats import strict_yaml
@@ -20,9 +21,10 @@ _ABSENT: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A form field. kind: text, choice or part. A part (list or map) is edited as YAML.
+    """A form field. kind: text, choice, pairs or part. A part (list or map) is edited as YAML.
 
-    inherited: the inherited value as text.
+    inherited: the inherited value as text. rows: names and values of pairs; inherited_pairs: those that no
+    row replaces. error: what is wrong with the value.
     """
 
     pointer: str
@@ -32,6 +34,9 @@ class FormField:
     choices: tuple[tuple[str, str], ...]
     hint: str
     inherited: str
+    rows: tuple[pairs.Row, ...] = ()
+    inherited_pairs: tuple[str, ...] = ()
+    error: str = ""
 
 
 def fields_of(schema: Mapping[str, Any], attributes: Attributes, inherited: Attributes) -> list[FormField]:
@@ -41,9 +46,22 @@ def fields_of(schema: Mapping[str, Any], attributes: Attributes, inherited: Attr
 
 def with_field(attributes: Attributes, schema: Mapping[str, Any], pointer: str, text: str) -> dict[str, Any]:
     """Return the attributes with the new value of one field. Raises MalformedBody for invalid YAML."""
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    steps = _steps(pointer)
     value = _from_text(_schema_at(schema, steps), text)
     return _with_value(attributes, steps, value)
+
+
+def with_pairs(
+    attributes: Attributes, schema: Mapping[str, Any], pointer: str, rows: Sequence[pairs.Row]
+) -> dict[str, Any]:
+    """Return the attributes with the pairs of one field; without rows, they are inherited."""
+    steps = _steps(pointer)
+    value = pairs.value_of(_schema_at(schema, steps), rows)
+    return _with_value(attributes, steps, value or _ABSENT)
+
+
+def _steps(pointer: str) -> list[str]:
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
 def _fields(
@@ -62,7 +80,8 @@ def _fields(
 def _field(schema: Mapping[str, Any], own: Any, below: Any, pointer: str) -> FormField:
     inherited = "" if below is _ABSENT or below is None else format_value(below)
     choices = _choices(schema, inherited)
-    kind = "choice" if choices else "text" if _is_scalar(schema) else "part"
+    rows = _rows(schema, own)
+    kind = "choice" if choices else "text" if _is_scalar(schema) else "part" if rows is None else "pairs"
     return FormField(
         pointer,
         readable(pointer),
@@ -71,7 +90,16 @@ def _field(schema: Mapping[str, Any], own: Any, below: Any, pointer: str) -> For
         choices,
         schema.get("description", ""),
         inherited,
+        rows or (),
+        pairs.inherited_lines(schema, below, rows or ()),
     )
+
+
+def _rows(schema: Mapping[str, Any], own: Any) -> tuple[pairs.Row, ...] | None:
+    """Return the rows of a field of pairs; None if it is edited as YAML."""
+    if own is _ABSENT:
+        return () if pairs.are_pairs(schema) else None
+    return pairs.rows_of(schema, own)
 
 
 def _choices(schema: Mapping[str, Any], inherited: str) -> tuple[tuple[str, str], ...]:

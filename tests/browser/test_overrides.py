@@ -39,7 +39,7 @@ def test_an_override_is_edited_previewed_and_saved_with_the_keyboard_alone(page:
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/edit"))
 
-    tab_to(page, "limits › cpu")
+    tab_to(page, "CPU limit")
     page.keyboard.press("Control+a")
     page.keyboard.type("8")
     with page.expect_response(re.compile("/fields")):
@@ -78,7 +78,7 @@ def test_a_field_that_was_just_left_is_in_the_preview(page: Page) -> None:
     # A slow line: the click comes long before the YAML does.
     page.route(re.compile("/fields"), lambda route: (page.wait_for_timeout(300), route.continue_())[1])
 
-    page.get_by_label("limits › memory").fill("4Gi")
+    page.get_by_label("Memory limit").fill("4Gi")
     page.get_by_role("button", name="Preview changes").click()
 
     expect(page.locator("#plan ins").first).to_have_text("4Gi")
@@ -117,3 +117,18 @@ def test_what_was_typed_outlives_the_session(page: Page) -> None:
     expect(page.get_by_text("Your draft was restored.")).to_be_visible()
     page.get_by_role("button", name="Discard draft").click()
     expect(page.locator("#yaml")).to_have_value(re.compile("cpu: '3'"))
+
+
+def test_labels_are_added_and_removed_as_rows(page: Page, look_around: LookAround) -> None:
+    page.goto(f"/overrides/workflow_execution_config/edit?{WORKFLOW}")
+    page.get_by_role("button", name="Add row to Labels").click()
+    row = page.get_by_role("group", name="Labels").locator(".pair").last
+    row.get_by_label("Name").fill("tier")
+    with page.expect_response(re.compile("/fields")):
+        row.get_by_label("Value").fill("gold")
+        row.get_by_label("Value").press("Tab")
+    expect(page.locator("#yaml")).to_have_value(re.compile("tier: gold"))
+    look_around(page, "edit-rows")
+
+    row.get_by_role("button").click()
+    expect(page.locator("#yaml")).not_to_have_value(re.compile("tier: gold"))

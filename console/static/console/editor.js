@@ -10,6 +10,19 @@
     yaml().dispatchEvent(new Event("input", { bubbles: true }));
     yaml().focus();
   });
+  // Rows of names and values: add one from the template, remove one.
+  document.addEventListener("click", (event) => {
+    const group = event.target.closest(".pairs");
+    if (!group) return;
+    if (event.target.closest("[data-add-pair]")) {
+      group.querySelector(".rows").append(group.querySelector("template").content.cloneNode(true));
+      group.querySelector(".rows > :last-child input").focus();
+    } else if (event.target.closest("[data-remove-pair]")) {
+      event.target.closest(".pair").remove();
+      group.querySelector("[data-add-pair]").focus();
+      group.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+  });
   // Wait until the change of the last field has reached the YAML, which is what is submitted.
   let pendingRequests = 0;
   let waiting = null;
@@ -30,7 +43,7 @@
   });
   // The preview is outdated once the text changes.
   document.addEventListener("input", (event) => {
-    if (event.target.name === "confirm" || event.target.name === "reason") return;
-    document.querySelectorAll("#plan button").forEach((button) => { button.disabled = true; });
+    if (["confirm", "reason", "ticket", "until", "override_freeze"].includes(event.target.name)) return;
+    document.querySelectorAll("#plan button[data-final]").forEach((button) => { button.disabled = true; });
   });
 })();

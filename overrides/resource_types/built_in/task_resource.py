@@ -36,6 +36,26 @@ def limits_cover_defaults(attributes: Attributes) -> Iterator[FieldError]:
             )
 
 
+_AMOUNT_LABELS = {
+    "cpu": "CPU",
+    "memory": "Memory",
+    "gpu": "GPU",
+    "ephemeral_storage": "Ephemeral storage",
+    "storage": "Storage",
+}
+_HINTS = {
+    "groups": [
+        {
+            "title": "Defaults and limits",
+            "fields": [f"/{half}/{name}" for name in _AMOUNT_LABELS for half in ("defaults", "limits")],
+        }
+    ],
+    "labels": {
+        **{f"/defaults/{name}": f"{label} default" for name, label in _AMOUNT_LABELS.items()},
+        **{f"/limits/{name}": f"{label} limit" for name, label in _AMOUNT_LABELS.items()},
+    },
+}
+
 TASK_RESOURCE = ResourceType(
     name="task_resource",
     number=0,
@@ -48,6 +68,7 @@ TASK_RESOURCE = ResourceType(
         limits=_amounts("Upper bounds for requests and limits of tasks."),
     ),
     checks=(limits_cover_defaults,),
+    hints=_HINTS,
     example={
         "defaults": {"cpu": "1", "memory": "500Mi"},
         "limits": {"cpu": "3", "memory": "2Gi", "gpu": "4"},

@@ -84,6 +84,43 @@ def read_rfc_spellings(attributes: Attributes) -> Attributes:
     return result
 
 
+_RUN_AS = "/security_context/run_as"
+_CLIENT = f"{_RUN_AS}/oauth2_client"
+_HINTS = {
+    "groups": [
+        {"title": "Execution", "fields": ["/max_parallelism", "/interruptible", "/overwrite_cache"]},
+        {"title": "Environment variables", "fields": ["/envs"]},
+        {"title": "Labels and annotations", "fields": ["/labels", "/annotations"]},
+        {"title": "Data", "fields": ["/raw_output_data_config"]},
+        {
+            "title": "Identity",
+            "fields": [
+                f"{_RUN_AS}/k8s_service_account",
+                f"{_RUN_AS}/iam_role",
+                f"{_RUN_AS}/execution_identity",
+            ],
+        },
+        {"title": "OAuth2 client", "fields": [_CLIENT]},
+        {"title": "Secrets and tokens", "fields": ["/security_context"]},
+        {"title": "Execution environments", "fields": ["/execution_env_assignments"]},
+    ],
+    "labels": {
+        "/envs/values": "Environment variables",
+        "/labels/values": "Labels",
+        "/annotations/values": "Annotations",
+        "/raw_output_data_config/output_location_prefix": "Output location",
+        f"{_RUN_AS}/k8s_service_account": "Kubernetes service account",
+        f"{_RUN_AS}/iam_role": "IAM role",
+        f"{_CLIENT}/client_id": "Client ID",
+        f"{_CLIENT}/client_secret/group": "Secret group",
+        f"{_CLIENT}/client_secret/group_version": "Secret version",
+        f"{_CLIENT}/client_secret/key": "Secret key",
+        f"{_CLIENT}/client_secret/mount_requirement": "Secret mount",
+        f"{_CLIENT}/client_secret/env_var": "Secret variable",
+        "/execution_env_assignments": "Assignments",
+    },
+}
+
 WORKFLOW_EXECUTION_CONFIG = ResourceType(
     name="workflow_execution_config",
     number=6,
@@ -109,5 +146,6 @@ WORKFLOW_EXECUTION_CONFIG = ResourceType(
         ),
     ),
     reader=read_rfc_spellings,
+    hints=_HINTS,
     example={"max_parallelism": 25, "labels": {"values": {"team": "ml"}}, "interruptible": True},
 )

@@ -232,6 +232,39 @@ def test_form_and_yaml_stay_in_step(browser):
     assert 'role="alert"' in text_shown(broken)
 
 
+def test_rows_of_labels_reach_the_yaml(browser):
+    fields = f"/overrides/workflow_execution_config/fields?{WORKFLOW}"
+    row = {"changed": "/labels/values", "pairs:/labels/values": "1"}
+
+    set_row = browser.post(
+        fields, {**row, "text": "", "k:/labels/values": ["team", ""], "v:/labels/values": ["ml", ""]}
+    )
+    removed = browser.post(fields, {**row, "text": "labels: {values: {team: ml}}"})
+    nameless = browser.post(fields, {**row, "text": "", "k:/labels/values": "", "v:/labels/values": "ml"})
+
+    assert "team: ml" in text_shown(set_row)
+    assert "team" not in text_shown(removed)
+    assert "has no name" in text_shown(nameless)
+
+
+def test_an_error_stands_at_its_field_beside_what_was_typed(browser):
+    edit = f"/overrides/workflow_execution_config/edit?{WORKFLOW}"
+    answer = browser.post(edit, {"do": "preview", "version": "0", "text": "max_parallelism: many"})
+
+    page = text_shown(answer)
+    assert answer.status_code == 422
+    assert 'value="many"' in page
+    assert 'aria-describedby="error:/max_parallelism"' in page
+    assert 'id="error:/max_parallelism">max_parallelism must be' in page
+
+
+def test_reason_and_ticket_are_beside_save_once_and_the_form_has_one_preview_more(browser):
+    page = text_shown(browser.post(EDIT, {"do": "preview", "version": "1", "text": "limits: {cpu: '8'}"}))
+
+    assert page.count('name="reason"') == 1
+    assert page.index('name="reason"') < page.index("Save override") < page.index('id="yaml"')
+
+
 def test_the_form_has_a_field_for_each_place_and_says_what_is_inherited():
     fields = forms.fields_of(TASK_RESOURCE, {"limits": {"cpu": "3"}}, {"limits": {"memory": "1Gi"}})
 
@@ -242,7 +275,7 @@ def test_the_form_has_a_field_for_each_place_and_says_what_is_inherited():
     assert (kinds["/interruptible"], kinds["/max_parallelism"], kinds["/envs/values"]) == (
         "choice",
         "text",
-        "part",
+        "pairs",
     )
     assert kinds["/labels"] == "part", "a removed object is one field again"
 
