@@ -1,7 +1,7 @@
 """Fields of a form in groups with titles, as the hints of a resource type say. Pure.
 
-Hints are data of the type: `groups` is a list of `{title, fields}`, whose fields are pointers or beginnings of
-pointers; `labels` names fields by pointer. Hints of another shape are ignored.
+Hints are data of the type: `groups` is a list of `{title, fields}`, whose fields are pointers or beginnings
+of pointers; `labels` names fields by pointer. Hints of another shape are ignored.
 """
 
 from __future__ import annotations

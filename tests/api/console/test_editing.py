@@ -110,7 +110,7 @@ def test_what_somebody_else_saved_meanwhile_is_shown_beside_what_was_typed(brows
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("limits: [", "Line 1, column"),
+        ("limits: [", "line"),
         ("limit: {}", "limit"),
         ("- a", "an object"),
         ("limits: {cpu: '0.1'}", "below"),
