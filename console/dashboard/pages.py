@@ -7,20 +7,19 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
-from console.cpctl_commands import cpctl
 from console.dashboard import checks, fleet_checks, silent_agents, timeline
 from console.dashboard.activity import read_activity
 from console.dashboard.demo_card import demo_stops
 from console.dashboard.findings import report
+from console.dashboard.first_steps import FirstStep, first_steps
 from console.dashboard.fleet import FleetReading, affected_task_types, latest_silent, read_fleet
 from console.dashboard.timeline import TimeRange
 from console.pages import is_part, page
 from controlplane.database.clock import database_now
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
-from overrides.models import Project
+from overrides.models import Override, Project
 
 _MOST_CHANGES = 10
 _MOST_PLACES = 8
@@ -43,7 +42,7 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
         "report": _report(caller, reading, period),
         **_activity(caller, period, begin),
         **_places(caller, reading, begin),
-        "first_steps": _first_steps(reading),
+        "first_steps": _first_steps(caller, reading),
         "may_audit": bool(caller.owners_for(Action.AUDIT_READ) or caller.scopes_for(Action.AUDIT_READ)),
     }
     if not is_part(request):
@@ -93,27 +92,12 @@ def _places(caller: Caller, reading: FleetReading | None, begin: datetime) -> di
     }
 
 
-def _first_steps(reading: FleetReading | None) -> list[tuple[str, str, str, str]]:
-    """Return title, explanation, command and link of each step of an installation without any content."""
-    if reading is None or any(reading.by_state.values()) or Project.objects.exists():
+def _first_steps(caller: Caller, reading: FleetReading | None) -> list[FirstStep]:
+    """Return the steps of an installation with little in it, for those who may take them."""
+    if reading is None or not caller.verdict(Action.PROJECT_WRITE).allowed:
         return []
-    return [
-        (
-            "Create a project",
-            "Overrides and workflows belong to a project.",
-            cpctl("projects", "create", "flytesnacks"),
-            reverse("projects"),
-        ),
-        (
-            "Set an override",
-            "A value that applies at a scope and everything below it.",
-            cpctl("edit", "-p", "flytesnacks", "-d", "development"),
-            reverse("overrides"),
-        ),
-        (
-            "Join an agent",
-            "An agent registers once with a join token, and then sends heartbeats.",
-            cpctl("agents", "join-tokens", "create", "first", "--name-pattern", "*", "--yes"),
-            reverse("join-tokens"),
-        ),
-    ]
+    return first_steps(
+        has_projects=Project.objects.exists(),
+        has_overrides=Override.objects.exists(),
+        has_agents=any(reading.by_state.values()),
+    )

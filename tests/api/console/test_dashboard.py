@@ -16,7 +16,7 @@ from controlplane.scopes import Scope
 from registry.agents.models import Agent, SweepRecord
 from registry.agents.states import State
 from registry.agents.transitions import move
-from tests.support.api_client import Api, logged_in, token_for
+from tests.support.api_client import Api, logged_in, make_project, token_for
 
 pytestmark = pytest.mark.django_db
 
@@ -135,10 +135,16 @@ def test_a_reader_of_a_project_sees_no_agents_and_only_its_changes(browser):
 
 
 def test_an_empty_installation_says_the_first_steps(db):
-    home = page_of(logged_in("jane", Role.ADMIN))
+    jane = logged_in("jane", Role.ADMIN)
+    home = page_of(jane)
 
     assert "First steps" in home
-    assert home.count("data-copy=") >= 3
+    assert home.count("data-copy=") == 3
+    assert "First steps" not in page_of(logged_in("vera", Role.VIEWER))
+    make_project("ads")
+    assert page_of(jane).count("data-copy=") == 2
+    seed()
+    assert "First steps" not in page_of(jane)
 
 
 def test_queries_do_not_grow_with_silent_agents(browser, django_assert_max_num_queries):
