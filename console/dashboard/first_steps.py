@@ -1,4 +1,4 @@
-"""The first steps in an empty installation: a project, an override, an agent. Pure."""
+"""The first steps in an empty installation: a project, an override, an agent."""
 
 from __future__ import annotations
 
