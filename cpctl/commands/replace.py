@@ -9,6 +9,7 @@ from typing import Any
 from cpctl import files
 from cpctl.commands import options
 from cpctl.commands.edit import show_difference
+from cpctl.counted_work import with_progress
 from cpctl.errors import UsageError
 from cpctl.output import as_yaml, say
 from cpctl.paths import YAML
@@ -50,7 +51,7 @@ def replace_documents(
     if dry_run:
         return
     SESSION.confirm(f"Replace the overrides at {len(puts)} scopes?", yes=yes)
-    for put in puts:
+    for put in with_progress("Replacing", puts):
         put.send(change, dry_run=False)
         SESSION.tell(f"Replaced: {scope_text(put.scope)}")
 
