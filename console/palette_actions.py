@@ -43,6 +43,7 @@ ACTIONS = (
     PaletteAction("Create token", "tokens", anybody, "api secret login", "#new-token"),
     PaletteAction("Create join token", "join-tokens", of_owners(Action.ACCESS_WRITE), "register agent"),
     PaletteAction("Set time zone", "time-zone", anybody, "utc clock browser"),
+    PaletteAction("Show components", "components", anybody, "parts design tokens"),
     PaletteAction("Change password", "password", anybody, "login"),
 )
 

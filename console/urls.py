@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from console import palette, search, step_up, time_zone
+from console import components, palette, search, step_up, time_zone
 from console.dashboard.pages import dashboard
 from console.fleet import pages as fleet
 from console.overrides import (
@@ -53,6 +53,7 @@ urlpatterns = [
     path("resource-types/<str:resource_type>/edit", resource_types.edit, name="resource-type-edit"),
     path("agents", fleet.agents, name="agents"),
     path("search", search.search, name="search"),
+    path("components", components.components, name="components"),
     path("palette", palette.palette, name="palette"),
     path("time-zone", time_zone.time_zone, name="time-zone"),
     path("login/step-up", step_up.confirm, name="step-up"),

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from console.confirmations import Change, confirm_change
 from console.cpctl_commands import cpctl, curl
+from console.listing import Column, read_listing
 from console.pages import actor_of, load_page, page
 from controlplane.access import principals
 from controlplane.access.models import Principal, PrincipalKind, RoleBinding, Session, Token
@@ -22,6 +23,17 @@ _KINDS = {
     **{kind.value: (kind,) for kind in PrincipalKind},
 }
 
+_COLUMNS = (
+    Column("name", "Name", order=("name",), is_optional=False),
+    Column("display_name", "Display name", "medium", is_extra=True),
+    Column("kind", "Kind", "tiny"),
+    Column("state", "State", "narrow"),
+    Column("teams", "Teams"),
+    Column("roles", "Own roles"),
+    Column("seen", "Last activity", "narrow"),
+    Column("action", "Action", "narrow", is_optional=False),
+)
+
 
 @page
 def people(request: HttpRequest, caller: Caller) -> HttpResponse:
@@ -30,11 +42,13 @@ def people(request: HttpRequest, caller: Caller) -> HttpResponse:
     rows = _rows().filter(kind__in=_KINDS.get(kind, _KINDS[""]))
     if query:
         rows = rows.filter(name__icontains=query) if query.isprintable() else rows.none()
+    listing = read_listing(request, "people", "People and services", _COLUMNS, sort="name")
     context = {
+        "listing": listing,
         "query": query,
         "kind": kind,
         "kinds": [value for value in _KINDS if value],
-        "results": load_page(request, caller, rows, order=("name",)),
+        "results": load_page(request, caller, rows, order=listing.order),
         "may_write": caller.verdict(Action.ACCESS_WRITE).allowed,
         "curl": curl(request, "GET", "principals"),
         "cpctl": cpctl("principals", "list"),

@@ -19,6 +19,7 @@ from console.confirmations import Change, confirm_change
 from console.cpctl_commands import curl
 from console.filter_choices import select_options
 from console.forms import parse_form, read_form
+from console.listing import Column, read_listing
 from console.pages import actor_of, load_page, page
 from controlplane.access import issue_tokens, principals
 from controlplane.access.issue_tokens import Issuer
@@ -30,6 +31,15 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 
 _MAX_OWNERS = 1000
+_COLUMNS = (
+    Column("name", "Name", is_optional=False),
+    Column("prefix", "Prefix", "medium"),
+    Column("state", "State", "narrow"),
+    Column("created", "Created", "medium"),
+    Column("expires", "Expires", "medium"),
+    Column("used", "Last used", "medium"),
+    Column("action", "Action", "narrow", is_optional=False),
+)
 _NEVER = "never"
 # Options of the form; the API accepts any time.
 _LIFETIMES = {"1": "1 day", "30": "30 days", "90": "90 days", "365": "1 year"}
@@ -47,6 +57,7 @@ def tokens(request: HttpRequest, caller: Caller) -> HttpResponse:
     results = load_page(request, caller, _tokens_of(owner), order=("-id",))
     may_read = caller.verdict(Action.ACCESS_READ).allowed
     context = {
+        "listing": read_listing(request, "tokens", f"Tokens of {owner}", _COLUMNS),
         "owner": owner,
         "is_mine": owner == caller.name,
         "owners": select_options(_owners(), owner) if may_read else [],

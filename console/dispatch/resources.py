@@ -13,6 +13,7 @@ from django.utils.http import urlencode
 from console.cpctl_commands import cpctl, curl
 from console.dispatch.lookup import require_for_some
 from console.filter_choices import domains, projects, select_options
+from console.listing import Column, read_listing
 from console.pages import load_page, page
 from controlplane.errors import InvalidRequest
 from controlplane.identity.callers import Caller
@@ -23,6 +24,17 @@ from registry.dispatch.resources.search import search_resources
 
 FILTERS = ("q", "state", "service_type", "project", "domain", "agent", "team", "selector")
 _TEMPLATE = "console/dispatch/resources.html"
+_COLUMNS = (
+    Column("id", "Id", "medium", order=("id",), is_optional=False),
+    Column("state", "State", "medium"),
+    Column("since", "Since", "narrow"),
+    Column("reason", "Reason"),
+    Column("service_type", "Service type", "narrow"),
+    Column("agent", "Agent", "narrow"),
+    Column("project", "Project", "narrow"),
+    Column("team", "Team", "narrow", is_extra=True),
+    Column("labels", "Labels", is_extra=True),
+)
 _STATES = [state.value for state in ResourceState]
 
 
@@ -30,7 +42,9 @@ _STATES = [state.value for state in ResourceState]
 def resources(request: HttpRequest, caller: Caller) -> HttpResponse:
     require_for_some(caller, Action.RESOURCE_READ)
     filters = {name: request.GET.get(name, "").strip() for name in FILTERS}
+    listing = read_listing(request, "resources", "Resources", _COLUMNS, sort="id")
     context = {
+        "listing": listing,
         "filters": filters,
         "filtered": any(filters.values()),
         "states": select_options(_STATES, filters["state"]),
@@ -41,7 +55,7 @@ def resources(request: HttpRequest, caller: Caller) -> HttpResponse:
     }
     try:
         rows = matching_resources(filters, caller)
-        results = load_page(request, caller, rows, order=("id",))
+        results = load_page(request, caller, rows, order=listing.order)
     except InvalidRequest as error:
         return render(request, _TEMPLATE, {**context, "problem": error}, status=422)
     return render(request, _TEMPLATE, {**context, "resources": results.items, "results": results})

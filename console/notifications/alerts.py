@@ -11,6 +11,7 @@ from django.urls import reverse
 from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import cpctl, curl
 from console.filter_choices import select_options
+from console.listing import Column, read_listing
 from console.pages import actor_of, load_page, page
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -18,6 +19,16 @@ from controlplane.notifications.alert_states import AlertState
 from controlplane.notifications.alerts import acknowledge_alert, get_alert, visible_alerts
 
 _REASON = Field("reason", "Reason", hint="Kept in the audit log.")
+
+_COLUMNS = (
+    Column("alert", "Alert", is_optional=False),
+    Column("state", "State", "medium"),
+    Column("severity", "Severity", "narrow"),
+    Column("since", "Since", "medium"),
+    Column("events", "Events", "tiny", is_number=True),
+    Column("rule", "Rule", "medium"),
+    Column("team", "Team", "narrow"),
+)
 
 
 @page
@@ -29,6 +40,7 @@ def alerts(request: HttpRequest, caller: Caller) -> HttpResponse:
         rows = rows.filter(state=state if state.isprintable() else "")
     results = load_page(request, caller, rows, order=("-id",))
     context = {
+        "listing": read_listing(request, "alerts", "Alerts", _COLUMNS),
         "state": state,
         "states": select_options([known.value for known in AlertState], state),
         "alerts": results.items,

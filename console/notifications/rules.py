@@ -13,6 +13,7 @@ from django.urls import reverse
 from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import cpctl, curl
 from console.event_filters import describe_filter
+from console.listing import Column, read_listing
 from console.notifications.quiet_windows import windows_text
 from console.pages import actor_of, load_page, page
 from controlplane.identity.callers import Caller
@@ -24,14 +25,24 @@ from controlplane.notifications.rule_changes import delete_rule, get_rule, visib
 _REASON = Field("reason", "Reason", hint="Kept in the audit log.")
 # Of a channel that the caller may not read.
 _UNREADABLE = "another channel"
+_COLUMNS = (
+    Column("name", "Name", "medium", order=("name", "id"), is_optional=False),
+    Column("state", "State", "narrow"),
+    Column("severity", "Severity", "narrow"),
+    Column("matches", "Matches"),
+    Column("channels", "Channels", "medium"),
+    Column("team", "Team", "narrow"),
+)
 
 
 @page
 def rules(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require_for_some_owner(Action.NOTIFICATION_READ)
-    results = load_page(request, caller, visible_rules(caller), order=("-id",))
+    listing = read_listing(request, "rules", "Notification rules", _COLUMNS)
+    results = load_page(request, caller, visible_rules(caller), order=listing.order or ("-id",))
     names = channel_names_of(caller, results.items)
     context = {
+        "listing": listing,
         "results": results,
         "rules": [_facts(rule, names) for rule in results.items],
         "may_write": bool(caller.owners_for(Action.NOTIFICATION_WRITE)),

@@ -12,6 +12,7 @@ from django.urls import reverse
 from console import forms
 from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import cpctl, curl
+from console.listing import Column, read_listing
 from console.overrides.form_input import segments_of
 from console.pages import actor_of, load_page, page
 from console.templatetags.parts import scope_url
@@ -31,6 +32,16 @@ _FIELDS = (
     Field("reason", "Reason", hint="Shown to those whose change is refused.", required=True),
 )
 
+_COLUMNS = (
+    Column("scope", "Scope", is_optional=False),
+    Column("state", "State", "narrow"),
+    Column("start", "Start", "medium"),
+    Column("end", "End", "medium"),
+    Column("reason", "Reason"),
+    Column("declared_by", "Declared by", "narrow"),
+    Column("action", "Action", "narrow", is_optional=False),
+)
+
 
 @page
 def freezes(request: HttpRequest, caller: Caller) -> HttpResponse:
@@ -42,6 +53,7 @@ def freezes(request: HttpRequest, caller: Caller) -> HttpResponse:
         rows = rows.exclude(ended(now))
     results = load_page(request, caller, rows, order=("-id",))
     context = {
+        "listing": read_listing(request, "freezes", "Freezes", _COLUMNS),
         "results": results,
         "freezes": [
             (row, state_of(as_freeze(row), now).value, caller.verdict(Action.FREEZE_WRITE, row.scope).allowed)

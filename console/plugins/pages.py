@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from console.cpctl_commands import cpctl, curl
+from console.listing import Column, read_listing
 from console.pages import load_page, page
 from controlplane.database.clock import database_now
 from controlplane.formats import strict_yaml
@@ -20,13 +21,25 @@ from registry.plugin_releases.plugin_sets import find_team
 
 _WAITING = (ReleaseState.RESOLVING, ReleaseState.READY)
 _MOST_JOBS = 20
+_COLUMNS = (
+    Column("name", "Name", order=("name", "id"), is_optional=False),
+    Column("state", "State", "medium"),
+    Column("version", "Version", "narrow"),
+    Column("provider", "Provider"),
+    Column("nodes", "Nodes", "tiny", is_number=True),
+    Column("jobs", "Jobs", "tiny", is_number=True),
+    Column("release", "Release", "tiny", is_number=True),
+    Column("team", "Team", "narrow"),
+)
 
 
 @page
 def plugins(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require_for_some_owner(Action.PLUGIN_READ)
-    results = load_page(request, caller, active_plugins(caller), order=("name", "id"))
+    listing = read_listing(request, "plugins", "Plugins", _COLUMNS, sort="name")
+    results = load_page(request, caller, active_plugins(caller), order=listing.order)
     context = {
+        "listing": listing,
         "results": results,
         "plugins": show_plugins(results.items, caller),
         "waiting": visible_releases(caller).filter(state__in=_WAITING).order_by("-id")[:5],

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from console.cpctl_commands import cpctl, curl
+from console.listing import Column, read_listing
 from console.pages import load_page, page
 from controlplane.database.clock import database_now
 from controlplane.database.scoped import within
@@ -21,6 +22,21 @@ from controlplane.pools.storage import read_ledger
 from controlplane.pools.terms import LeaseState
 
 _MOST_ROWS = 25
+_POOL_COLUMNS = (
+    Column("name", "Name", "medium", order=("name",), is_optional=False),
+    Column("title", "Title"),
+    Column("state", "State", "medium"),
+    Column("use", "Units in use", "wide"),
+    Column("waiting", "Waiting", "tiny", is_number=True),
+    Column("unit", "Unit", "narrow"),
+    Column("team", "Team", "narrow"),
+)
+_QUOTA_COLUMNS = (
+    Column("name", "Name", "medium", order=("name",), is_optional=False),
+    Column("state", "State", "medium"),
+    Column("use", "In use", "wide"),
+    Column("title", "Counts"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +64,15 @@ class Bar:
 def pools(request: HttpRequest, caller: Caller) -> HttpResponse:
     kind = "quota" if request.GET.get("kind") == "quota" else "pool"
     rows = of_kind(visible_pools(caller), kind)
-    results = load_page(request, caller, rows, order=("name",))
+    listing = (
+        read_listing(request, "quotas", "Quotas", _QUOTA_COLUMNS, sort="name")
+        if kind == "quota"
+        else read_listing(request, "pools", "Pools", _POOL_COLUMNS, sort="name")
+    )
+    results = load_page(request, caller, rows, order=listing.order)
     usage = usage_of(results.items)
     context = {
+        "listing": listing,
         "results": results,
         "kind": kind,
         "countables": countables(),

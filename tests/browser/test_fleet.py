@@ -76,7 +76,7 @@ def test_every_page_about_configurations_hinders_nobody(page: Page, look: Look) 
 def test_a_claim_is_handed_over_without_a_mouse(page: Page) -> None:
     publish(("acme", "acme_sensor"), ("rival", "acme_sensor"))
     page.goto("/agent-configs/conflicts")
-    page.get_by_role("link", name="Transfer acme_sensor to rival").focus()
+    page.get_by_role("link", name="Transfer name acme_sensor to rival").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Effects")).to_be_visible()
     page.get_by_label("Reason").focus()

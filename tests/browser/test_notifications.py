@@ -37,7 +37,7 @@ def make_alert() -> Alert:
 def test_an_alert_is_acknowledged_without_a_mouse(page: Page) -> None:
     alert = make_alert()
     page.goto("/alerts")
-    page.get_by_role("link", name="agent unavailable: eu-1").press("Enter")
+    page.get_by_role("link", name="agent unavailable: eu-1", exact=True).press("Enter")
     page.get_by_role("link", name="Acknowledge alert").press("Enter")
     page.get_by_role("button", name="Acknowledge alert").press("Enter")
     expect(page.get_by_text("Acknowledged the alert.")).to_be_visible()

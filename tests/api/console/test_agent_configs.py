@@ -52,7 +52,7 @@ def test_a_document_shows_its_text_its_claims_and_what_happened(browser):
     assert "acme-sensor.svc.cluster.local:8000" in page
     assert "Programmed=True" in page
     assert "agent_config.published" in page
-    assert 'aria-label="Release acme_sensor"' in page
+    assert 'aria-label="Release name acme_sensor"' in page
     assert page_text(browser, "/agent-configs/documents/api/acme/nothing", 404)
     unasked = page_text(logged_in("vera", Role.VIEWER), "/agent-configs/documents/api/acme/agents")
     assert not re.search("Change it|Leave it out|Give up</a>", unasked)

@@ -98,7 +98,7 @@ def test_changes_name_their_author_and_lead_to_the_record(browser):
     home = page_of(browser)
 
     assert re.search("by admin-[0-9]+, <time", home)
-    label = 'aria-label="Show what admin-[0-9]+ changed: Project ads created"'
+    label = 'aria-label="details: what admin-[0-9]+ changed: Project ads created"'
     found = re.search(rf'href="(/audit\?request_id=[^"]+)" {label}', home)
     assert found
     assert "ads" in browser.get(found[1]).content.decode()
