@@ -124,7 +124,7 @@ def count_up_to(rows: QuerySet[Row, Row], most: int = MOST_COUNTED) -> Total:
 
 
 def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, Any]]) -> Response:
-    """Return `{items, next_cursor}` and a requested total, with the cursor also as a Link header (RFC 8288)."""
+    """Return `{items, next_cursor}` and a requested total; the cursor is also a Link header (RFC 8288)."""
     response = Response({"items": [show(item) for item in page.items], "next_cursor": page.next_cursor})
     if page.total is not None:
         response.data["total"] = asdict(page.total)
