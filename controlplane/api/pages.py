@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
@@ -22,7 +22,10 @@ from controlplane.errors import InvalidCursor
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
+# Counting stops here, so that a total costs little however long the list is.
+MOST_COUNTED = 10_000
 _SALT = "page-cursor"
+_NOT_FILTERS = frozenset({"cursor", "limit", "include_total"})
 Row = TypeVar("Row", bound=Model)
 
 
@@ -39,6 +42,11 @@ class PageQuery(Query):
         required=False,
         help_text="`next_cursor` of the previous page. Keep the other parameters unchanged.",
     )
+    include_total = serializers.ChoiceField(
+        choices=["estimate"],
+        required=False,
+        help_text=f"`estimate`: add `total`, which is exact up to {MOST_COUNTED}.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +61,29 @@ class PageRequest:
 
     def digest(self) -> str:
         """Identify the list: a cursor is valid only for the same path, filters and caller."""
-        filters = {name: value for name, value in self.parameters.items() if name not in ("cursor", "limit")}
+        filters = {name: value for name, value in self.parameters.items() if name not in _NOT_FILTERS}
         parts = [self.path, sorted(filters.items()), str(self.principal_id)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """The number of items in a list that the caller may read. is_exact: False if there are more."""
+
+    count: int
+    is_exact: bool
+
+    def plus(self, count: int) -> Total:
+        return Total(self.count + count, self.is_exact)
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
+    """Items, where they continue, and the total of the whole list if it was requested."""
+
     items: list[Any]
     next_cursor: str | None
+    total: Total | None = None
 
 
 def paginate(
@@ -75,7 +97,8 @@ def paginate(
         query.get("cursor", ""),
         min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT),
     )
-    return load_page(page_request, rows, order=order)
+    page = load_page(page_request, rows, order=order)
+    return replace(page, total=count_up_to(rows)) if query.get("include_total") else page
 
 
 def load_page(page_request: PageRequest, rows: QuerySet[Row, Row], *, order: Sequence[str]) -> Page:
@@ -94,9 +117,17 @@ def load_page(page_request: PageRequest, rows: QuerySet[Row, Row], *, order: Seq
     return Page(items, signing.dumps({"key": key, "question": digest, "order": [*order]}, salt=_SALT))
 
 
+def count_up_to(rows: QuerySet[Row, Row], most: int = MOST_COUNTED) -> Total:
+    """Return the number of `rows`, counting no more than `most` of them."""
+    counted = rows.order_by()[: most + 1].count()
+    return Total(min(counted, most), counted <= most)
+
+
 def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, Any]]) -> Response:
-    """Return `{items, next_cursor}`, with the cursor also as a Link header (RFC 8288)."""
+    """Return `{items, next_cursor}` and a requested total; the cursor is also a Link header (RFC 8288)."""
     response = Response({"items": [show(item) for item in page.items], "next_cursor": page.next_cursor})
+    if page.total is not None:
+        response.data["total"] = asdict(page.total)
     if page.next_cursor:
         parameters = {**dict(request.query_params.lists()), "cursor": [page.next_cursor]}
         response["Link"] = f'<{request.path}?{urlencode(parameters, doseq=True)}>; rel="next"'

@@ -109,6 +109,7 @@ def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
                 if "If-None-Match" in _headers(operation) and method == "get":
                     operation["responses"]["304"] = {"description": "Your copy is current."}
                 operation["responses"] = dict(sorted(operation["responses"].items()))
+    schema_hints.add_totals(result)
     schema_hints.mark_open_enums(result)
     return result
 

@@ -10,6 +10,16 @@ _SAFE_TO_REPEAT = frozenset({"get", "put", "delete"})
 # The parameter that continues a list, and the field of the answer that has its next value.
 _CURSORS = {"cursor": "next_cursor", "before": "next_before", "after": "next_after"}
 
+_LIST_TOTAL = {
+    "type": "object",
+    "description": "The number of items that you may read, if `include_total=estimate` was sent.",
+    "properties": {
+        "count": {"type": "integer", "description": "Items of all pages."},
+        "is_exact": {"type": "boolean", "description": "False: there are more than `count`."},
+    },
+    "required": ["count", "is_exact"],
+}
+
 
 def pagination(operation: Operation) -> dict[str, str] | None:
     """Return how to get the next page; None if the operation has no pages."""
@@ -23,6 +33,22 @@ def pagination(operation: Operation) -> dict[str, str] | None:
         "items": "items",
         "next_cursor": _CURSORS[cursor],
     }
+
+
+def add_totals(document: dict[str, Any]) -> None:
+    """Add `total` to the answers of lists that can count their items."""
+    schemas = document["components"]["schemas"]
+    counted = [
+        operation
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        if "include_total" in _query_parameters(operation)
+    ]
+    for operation in counted:
+        for name in _references(operation["responses"].get("200", {})):
+            schemas[name]["properties"]["total"] = {"$ref": "#/components/schemas/ListTotal"}
+    if counted:
+        schemas["ListTotal"] = _LIST_TOTAL
 
 
 def idempotency(method: str, operation: Operation, *, is_mutation: bool) -> str:

@@ -2,6 +2,9 @@
 
 import pytest
 
+from controlplane.api.pages import Total, count_up_to
+from controlplane.scopes import Scope
+from overrides.models import Project
 from tests.support.api_client import Api, make_project, token_for
 
 NAMES = [f"p{number:02}" for number in range(7)]
@@ -65,3 +68,35 @@ def test_a_limit_of_nothing_means_the_default_and_too_much_is_lowered(api, limit
 @pytest.mark.parametrize("limit", ["-1", "x", "1.5"])
 def test_a_senseless_limit_is_an_error(api, limit):
     assert api.get(f"scopes/projects?limit={limit}").status_code == 400
+
+
+def test_a_total_counts_all_pages_and_is_only_given_on_request(api):
+    page = api.get("scopes/projects?limit=3&include_total=estimate").json()
+    last = api.get(f"scopes/projects?limit=100&include_total=estimate&cursor={page['next_cursor']}").json()
+
+    assert (page["total"], last["total"]) == ({"count": 7, "is_exact": True},) * 2
+    assert "total" not in api.get(f"scopes/projects?limit=3&cursor={page['next_cursor']}").json()
+
+
+def test_a_total_counts_only_what_the_caller_may_read(api):
+    reader = Api(token_for("viewer", scope=Scope(project="p01")))
+
+    assert reader.get("scopes/projects?include_total=estimate").json()["total"]["count"] == 1
+
+
+@pytest.mark.parametrize(("most", "expected"), [(6, (6, False)), (7, (7, True)), (8, (7, True))])
+def test_counting_stops_at_the_most(most, expected):
+    assert count_up_to(Project.objects.all(), most) == Total(*expected)
+
+
+@pytest.mark.parametrize("value", ["exact", "", "true"])
+def test_another_kind_of_total_is_an_error(api, value):
+    answer = api.get(f"scopes/projects?include_total={value}")
+
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "?include_total")
+
+
+def test_the_total_of_roles_includes_the_built_in_ones(api):
+    page = api.get("roles?include_total=estimate").json()
+
+    assert page["total"]["count"] == len(page["items"])

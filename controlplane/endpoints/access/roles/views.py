@@ -40,7 +40,9 @@ class RoleCollection(Endpoint):
         query = PageQuery.parse(request)
         page = paginate(request, CustomRole.objects.all(), order=("name",), query=query)
         built_in = [] if "cursor" in query else list(Role)
-        return page_response(request, Page([*built_in, *page.items], page.next_cursor), schemas.show_role)
+        total = page.total and page.total.plus(len(Role))
+        page = Page([*built_in, *page.items], page.next_cursor, total)
+        return page_response(request, page, schemas.show_role)
 
     @extend_schema(
         operation_id="roles_create",
