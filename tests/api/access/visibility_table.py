@@ -196,6 +196,12 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     # Agents
     "agents_list": (lists("agents", FLEET), named("agents?environment={environment}", FLEET, shows=True)),
     "agents_summary": (lists("agents:summary", FLEET),),
+    **{
+        f"agents_bulk_{verb}": (
+            named(f"agents:{verb}", FLEET, {"selector": {"environment": "{environment}"}, "reason": "x"}),
+        )
+        for verb in ("drain", "resume", "retire", "approve")
+    },
     "agents_get": (named("agents/{agent}", FLEET, shows=True),),
     "agents_register": (Ask("agents", {**AGENT, "name": f"{FLEET}-1"}),),
     "agents_remove": (named("agents/{agent}", FLEET),),
