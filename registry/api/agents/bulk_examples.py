@@ -56,6 +56,6 @@ WRITE = OpenApiExample(
     value={"selector": BULK_CHANGE["selector"], "reason": "Kernel update.", "confirm": 240},
     request_only=True,
 )
-READ = OpenApiExample("A bulk change", value=BULK_CHANGE, response_only=True)
+READ = OpenApiExample("A bulk change", value=BULK_CHANGE, response_only=True, status_codes=["200", "202"])
 PAGE = OpenApiExample("A page", value={"items": [BULK_CHANGE], "next_cursor": None}, response_only=True)
 ITEM_PAGE = OpenApiExample("A page", value={"items": [_ITEM], "next_cursor": None}, response_only=True)
