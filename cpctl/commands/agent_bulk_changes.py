@@ -133,7 +133,7 @@ def show_bulk_change(change_id: Id, *, output: options.Output = Format.YAML) -> 
     """Show a change of many agents: its progress, impact and problem.
 
     \b
-    cpctl agents bulk show 019a9f5e-7c00-7000-8000-000000000071
+    cpctl agents bulk show 019a9f5e-7c00-7000-8000-000000000031
     """
     get.describe(kind=BULK_CHANGE.name, name=change_id, output=output)
 
@@ -150,7 +150,7 @@ def list_changed_agents(
     """List the agents of a change, with the reason where one failed or was skipped.
 
     \b
-    cpctl agents bulk agents 019a9f5e-7c00-7000-8000-000000000071 --state failed
+    cpctl agents bulk agents 019a9f5e-7c00-7000-8000-000000000031 --state failed
     """
     pages = SESSION.api().pages(f"{_path(change_id)}/agents", {"state": state}, most=limit)
     get.show_pages(BULK_CHANGE_AGENT, pages, output, headers=not no_headers)
@@ -168,7 +168,7 @@ def cancel(
     """Cancel a running change: agents that are still pending stay as they are.
 
     \b
-    cpctl agents bulk cancel 019a9f5e-7c00-7000-8000-000000000071
+    cpctl agents bulk cancel 019a9f5e-7c00-7000-8000-000000000031
     """
     _end("cancel", change_id, options.ChangeOptions(message, dry_run, yes), output)
 
@@ -185,7 +185,7 @@ def undo(
     """Undo a drain or resume of many agents, except where somebody changed the agent since.
 
     \b
-    cpctl agents bulk undo 019a9f5e-7c00-7000-8000-000000000071
+    cpctl agents bulk undo 019a9f5e-7c00-7000-8000-000000000031
     """
     _end("undo", change_id, options.ChangeOptions(message, dry_run, yes), output)
 

@@ -239,6 +239,7 @@ def make_world(place: Cpctl) -> dict[str, str]:
         **dict.fromkeys(PROVIDERS, provider),
         **letters,
         **_make_pending(admin),
+        **_make_bulk_changes(admin),
         **_make_sink(admin, receiver_url),
         "pools revoke": _make_pool(admin),
         **_make_alert(admin, receiver_url),
@@ -261,6 +262,17 @@ def _make_pending(admin: Api) -> dict[str, str]:
     change = {"resource_type": "cluster_resource", "attributes": {}, "at": "2030-11-29T18:00:00Z"}
     scheduled = {"changes cancel": _done(admin.post("override-changes", change))["id"]}
     return {**freezes, **scheduled, **_make_change_requests(admin)}
+
+
+def _make_bulk_changes(admin: Api) -> dict[str, str]:
+    """A bulk change for each command that wants one; their ids, by command."""
+    agent = {**AGENT, "name": "bulk-1", "topic_name": "dcm.agent.bulk-1", "environment": "bulk"}
+    _done(admin.post("agents", agent))
+    body = {"selector": {"environment": "bulk"}, "reason": "Kernel update"}
+    return {
+        f"agents bulk {verb}": _done(admin.post("agents:drain", body))["id"]
+        for verb in ("show", "agents", "cancel", "undo")
+    }
 
 
 def _make_change_requests(admin: Api) -> dict[str, str]:
