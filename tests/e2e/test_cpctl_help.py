@@ -266,13 +266,16 @@ def _make_pending(admin: Api) -> dict[str, str]:
 
 def _make_bulk_changes(admin: Api) -> dict[str, str]:
     """A bulk change for each command that wants one; their ids, by command."""
-    agent = {**AGENT, "name": "bulk-1", "topic_name": "dcm.agent.bulk-1", "environment": "bulk"}
-    _done(admin.post("agents", agent))
-    body = {"selector": {"environment": "bulk"}, "reason": "Kernel update"}
-    return {
-        f"agents bulk {verb}": _done(admin.post("agents:drain", body))["id"]
-        for verb in ("show", "agents", "cancel", "undo")
-    }
+    ids = {}
+    for verb in ("show", "agents", "cancel", "undo"):
+        for name in (f"bulk-{verb}-1", f"bulk-{verb}-2"):
+            agent = {"name": name, "topic_name": f"dcm.agent.{name}", "environment": f"bulk-{verb}"}
+            _done(admin.post("agents", {**AGENT, **agent}))
+        # The second agent waits until the command was run.
+        body = {"reason": "Kernel update", "batch_size": 1, "pause_seconds": 3600}
+        selector = {"environment": f"bulk-{verb}"}
+        ids[f"agents bulk {verb}"] = _done(admin.post("agents:drain", {**body, "selector": selector}))["id"]
+    return ids
 
 
 def _make_change_requests(admin: Api) -> dict[str, str]:
