@@ -326,6 +326,17 @@ def test_agents_of_others_are_not_selected_and_their_bulk_changes_do_not_exist(a
     assert PLATFORM not in str(listed)
 
 
+def test_agents_that_the_caller_may_only_read_are_not_selected(api):
+    world = make_two_teams(api)
+    ours = member_of(world.ours, Role.OPERATOR)
+    principal = Principal.objects.get(name=ours.get("me").json()["name"])
+    RoleBinding.objects.create(principal=principal, role="viewer")
+
+    assert len(ours.get("agents?environment=shared").json()["items"]) == 3
+    impact = start(ours, query="?dry_run=1", selector={"environment": "shared"}).json()["impact"]
+    assert (impact["agents"], impact["unchanged"]) == (1, 0)
+
+
 def test_a_reader_may_neither_start_nor_cancel(api):
     fleet(api, 2)
     change = started(api)
