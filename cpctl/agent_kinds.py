@@ -28,6 +28,43 @@ AGENT = Kind(
     object_type="agent",
     name_of=lambda item: str(item["name"]),
 )
+BULK_CHANGE = Kind(
+    "agent-bulk-changes",
+    "agent-bulk-changes",
+    (
+        field("ID"),
+        field("ACTION"),
+        field("STATE"),
+        Column("AGENTS", lambda item: item["counts"]["total"]),
+        Column("PENDING", lambda item: item["counts"]["pending"]),
+        Column("DONE", lambda item: item["counts"]["done"]),
+        Column("FAILED", lambda item: item["counts"]["failed"]),
+        Column("SKIPPED", lambda item: item["counts"]["skipped"]),
+        field("CREATED BY", "created_by"),
+        timestamp("CREATED AT", "created_at"),
+        field("REASON", wide=True),
+        field("PROBLEM", wide=True),
+    ),
+    ("agent-bulk-change", "bulk-changes"),
+    frozenset({"state"}),
+    key="id",
+    object_type="agent_bulk_change",
+    name_of=lambda item: str(item["id"]),
+)
+# The agents of one bulk change; no kind of `get`.
+BULK_CHANGE_AGENT = Kind(
+    "agents",
+    "",
+    (
+        field("NAME"),
+        field("ENVIRONMENT"),
+        field("STATE"),
+        field("REASON"),
+        timestamp("CHANGED AT", "changed_at"),
+        field("ID", "agent_id", wide=True),
+    ),
+    key="",
+)
 FLEET_GUARD = Kind(
     "fleet-guards",
     "fleet-guards",
@@ -198,6 +235,7 @@ GRANT = Kind(
 )
 KINDS = (
     AGENT,
+    BULK_CHANGE,
     FLEET_GUARD,
     JOIN_TOKEN,
     TASK_TYPE,

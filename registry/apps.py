@@ -21,6 +21,7 @@ class RegistryConfig(AppConfig):
         from registry.agent_configs.sources.followed_sources import followed_sources
         from registry.agents import event_types as agent_event_types  # noqa: F401
         from registry.agents import quotas as agent_quotas  # noqa: F401  (they register themselves)
+        from registry.bulk_changes import event_types as bulk_change_event_types  # noqa: F401
         from registry.dispatch import event_types as dispatch_event_types  # noqa: F401  (registers event types)
         from registry.dispatch import quotas as dispatch_quotas  # noqa: F401
         from registry.dispatch.agent_work import resources_of

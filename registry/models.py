@@ -16,6 +16,7 @@ from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder, RegisteredCluster
 from registry.agent_configs.team_models import PublishingTeam
 from registry.agents.models import Agent, AgentReport, AgentTally, Lease, SweepRecord
+from registry.bulk_changes.models import AgentBulkChange, AgentBulkChangeItem
 from registry.dispatch.models import AgentMessaging, AssignmentRow, ResourceRow, TimelineRow
 from registry.dispatch.nats_logins.models import NatsLogin, NatsSession
 from registry.environments.models import Environment
@@ -38,6 +39,8 @@ from registry.task_types.models import ServedTaskType, TaskTypeName
 __all__ = [
     "Admission",
     "Agent",
+    "AgentBulkChange",
+    "AgentBulkChangeItem",
     "AgentConfig",
     "AgentConfigBundle",
     "AgentConfigCluster",

@@ -8,6 +8,7 @@ from django.conf import settings
 from registry import lifecycle
 from registry.agent_configs import reconcile
 from registry.agent_configs.reachability import check
+from registry.bulk_changes import execution as bulk_changes
 from registry.dispatch import retention
 from registry.dispatch.sweep import sweep_resources as run_resource_timers
 from registry.heartbeats import token_usage
@@ -49,7 +50,13 @@ def tend_agents() -> None:
         remove_after=timedelta(days=settings.AGENT_REMOVE_AFTER_DAYS),
     )
     repeated_joins.delete_old_keys()
+    bulk_changes.delete_old(timedelta(days=30))
     counts.compact()
+
+
+@shared_task(name="registry.run_bulk_changes")
+def run_bulk_changes() -> None:
+    bulk_changes.run_bulk_changes()
 
 
 @shared_task(name="registry.recompute_agent_configs")

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from registry.api import environments
-from registry.api.agents import lease_views, lifecycle_views, views
+from registry.api.agents import bulk_views, lease_views, lifecycle_views, views
 from registry.api.dispatch import agent_views as dispatch_views
 from registry.api.dispatch import nats_login_views
 from registry.api.heartbeats import views as heartbeat_views
@@ -28,6 +28,15 @@ urlpatterns = [
     path("agents/<uuid:agent_id>:issue-nats-login", nats_login_views.NatsLoginIssue.as_view()),
     path("agents/<uuid:agent_id>/nats-login", nats_login_views.NatsLoginItem.as_view()),
     path("agents/<uuid:agent_id>:set-lease", lease_views.AgentLease.as_view()),
+    path("agents:drain", bulk_views.BulkDrain.as_view()),
+    path("agents:resume", bulk_views.BulkResumption.as_view()),
+    path("agents:retire", bulk_views.BulkRetirement.as_view()),
+    path("agents:approve", bulk_views.BulkApproval.as_view()),
+    path("agent-bulk-changes", bulk_views.BulkChangeCollection.as_view()),
+    path("agent-bulk-changes/<uuid:change>", bulk_views.BulkChangeItem.as_view()),
+    path("agent-bulk-changes/<uuid:change>/agents", bulk_views.BulkChangeAgents.as_view()),
+    path("agent-bulk-changes/<uuid:change>:cancel", bulk_views.BulkChangeCancellation.as_view()),
+    path("agent-bulk-changes/<uuid:change>:undo", bulk_views.BulkChangeUndo.as_view()),
     path("agents:set-environment-lease", lease_views.EnvironmentLease.as_view()),
     path("agents:join", join_views.AgentJoin.as_view()),
     path("agents:summary", lifecycle_views.FleetSummary.as_view()),

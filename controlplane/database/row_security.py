@@ -27,6 +27,8 @@ _VISIBLE: Mapping[str, str] = {
     "flyte_execution": _BY_PROJECT,
     "registry_agent": _BY_TEAM,
     "registry_jointoken": _BY_TEAM,
+    "registry_agentbulkchange": _BY_TEAM,
+    "registry_agentbulkchangeitem": _BY_TEAM,
     "registry_dataplane": _BY_TEAM,
     "registry_agentconfig": "access_has_team_named(team)",
     "registry_teampublishing": "access_has_team(team_id)",

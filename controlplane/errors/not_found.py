@@ -45,6 +45,11 @@ class UnknownOverrideChange(NotFound):
     title = "Scheduled change not found"
 
 
+class UnknownAgentBulkChange(NotFound):
+    code = "unknown_agent_bulk_change"
+    title = "Bulk change not found"
+
+
 class UnknownApprovalPolicy(NotFound):
     code = "unknown_approval_policy"
     title = "Approval policy not found"

@@ -23,7 +23,7 @@ TIMED = frozenset(
 )
 _AREA = re.compile(r"api/v1(?:alpha1)?/[^/:<]*|oauth2|scim|\.well-known")
 # Parts of the API with few requests are counted with the part that they belong to.
-_BELONGS = re.compile(r"(api/v1/(?:agent-config|job|notification|override|plugin))-.*")
+_BELONGS = re.compile(r"(api/v1/(?:agent(?=-bulk)|agent-config|job|notification|override|plugin|role))-.*")
 
 
 def labels_of(method: str | None, route: str | None, status: int) -> tuple[str, str]:

@@ -147,6 +147,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 600,
         "options": {"expires": 500},
     },
+    "run bulk changes of agents": {
+        "task": "registry.run_bulk_changes",
+        "schedule": 1,
+        "options": {"expires": 1},
+    },
     "finish drains, retire and delete agents": {
         "task": "registry.tend_agents",
         "schedule": 60,

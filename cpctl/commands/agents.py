@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from cpctl import completion
 from cpctl.agent_kinds import AGENT
-from cpctl.commands import get, join_tokens_and_guards, nats_logins, options, providers
+from cpctl.commands import (
+    agent_bulk_changes,
+    agent_lifecycle,
+    get,
+    join_tokens_and_guards,
+    nats_logins,
+    options,
+    providers,
+)
 from cpctl.output import Format, say
 from cpctl.session import SESSION
 
@@ -17,7 +25,12 @@ agents.add_typer(join_tokens_and_guards.guards, name="guards")
 agents.add_typer(join_tokens_and_guards.join_tokens, name="join-tokens")
 agents.add_typer(providers.providers, name="providers")
 agents.add_typer(nats_logins.nats_login, name="nats-login")
+agents.add_typer(agent_bulk_changes.bulk, name="bulk")
 agents.command("summary")(providers.summary)
+agents.command("drain")(agent_lifecycle.drain)
+agents.command("resume")(agent_lifecycle.resume)
+agents.command("approve")(agent_lifecycle.approve)
+agents.command("retire")(agent_lifecycle.retire)
 Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.agents)]
 Environment = Annotated[str, typer.Option(help="Filter by environment.")]
 
@@ -29,6 +42,7 @@ def list_agents(
     team: options.Team = "",
     state: options.State = "",
     service_type: options.ServiceType = "",
+    task_type: agent_bulk_changes.TaskType = "",
     selector: options.Selector = "",
     search: options.Search = "",
     sort: options.Sort = "",
@@ -46,7 +60,7 @@ def list_agents(
     """
     query = {
         **{"environment": environment, "team": team, "health_status": state},
-        "service_type": service_type,
+        **{"service_type": service_type, "task_type": task_type},
         **{"selector": selector, "q": search, "sort": sort, "since": since, "until": until},
     }
     get.list_of(AGENT, query, output, headers=not no_headers, limit=limit)
@@ -74,26 +88,6 @@ def show_agent(name: Name, *, output: options.Output = Format.YAML) -> None:
     get.describe(kind="agents", name=name, output=output)
 
 
-@agents.command()
-def drain(
-    name: Name,
-    *,
-    reason: Annotated[str, typer.Option(help="Reason, sent to the agent.")],
-    until: Annotated[str, typer.Option(help="End of the drain, as an RFC 3339 time.")] = "",
-    message: options.Message = "",
-    dry_run: options.DryRun = False,
-    yes: options.Yes = False,
-    output: options.Output = Format.TABLE,
-) -> None:
-    """Drain an agent: it gets no more work, even after restarts and silence, until `resume`.
-
-    \b
-    cpctl agents drain prod-eu-1 --reason "Kernel update"
-    """
-    body = {"reason": reason, **({"until": until} if until else {})}
-    _decide("drain", name, body, options.ChangeOptions(message, dry_run, yes), output)
-
-
 @agents.command("set-lease")
 def set_lease(
     name: Name,
@@ -109,7 +103,7 @@ def set_lease(
     \b
     cpctl agents set-lease prod-eu-1 1800
     """
-    _decide(
+    agent_lifecycle.decide(
         "set-lease", name, {"lease_seconds": seconds}, options.ChangeOptions(message, dry_run, yes), output
     )
 
@@ -137,40 +131,6 @@ def set_environment_lease(
 
 
 @agents.command()
-def resume(
-    name: Name,
-    *,
-    message: options.Message = "",
-    dry_run: options.DryRun = False,
-    yes: options.Yes = False,
-    output: options.Output = Format.TABLE,
-) -> None:
-    """End the drain of an agent.
-
-    \b
-    cpctl agents resume prod-eu-1
-    """
-    _decide("resume", name, None, options.ChangeOptions(message, dry_run, yes), output)
-
-
-@agents.command()
-def approve(
-    name: Name,
-    *,
-    message: options.Message = "",
-    dry_run: options.DryRun = False,
-    yes: options.Yes = False,
-    output: options.Output = Format.TABLE,
-) -> None:
-    """Approve an agent that is waiting for approval.
-
-    \b
-    cpctl agents approve prod-eu-2
-    """
-    _decide("approve", name, None, options.ChangeOptions(message, dry_run, yes), output)
-
-
-@agents.command()
 def transfer(
     name: Name,
     team: Annotated[str, typer.Argument(metavar="[TEAM]", help="New owner. Default: the platform.")] = "",
@@ -185,7 +145,9 @@ def transfer(
     \b
     cpctl agents transfer prod-eu-1 ml
     """
-    _decide("transfer", name, {"team": team or None}, options.ChangeOptions(message, dry_run, yes), output)
+    agent_lifecycle.decide(
+        "transfer", name, {"team": team or None}, options.ChangeOptions(message, dry_run, yes), output
+    )
 
 
 @agents.command()
@@ -206,24 +168,7 @@ def deregister(
     cpctl agents deregister prod-eu-2
     """
     change = options.ChangeOptions(message, dry_run, yes)
-    get.show(AGENT, [_perform("deregister", name, None, change, force=force)], output)
-
-
-@agents.command()
-def retire(
-    name: Name,
-    *,
-    message: options.Message = "",
-    dry_run: options.DryRun = False,
-    yes: options.Yes = False,
-    output: options.Output = Format.TABLE,
-) -> None:
-    """Retire an agent and revoke its token.
-
-    \b
-    cpctl agents retire prod-eu-3 -m "Hardware is returned"
-    """
-    _decide("retire", name, None, options.ChangeOptions(message, dry_run, yes), output)
+    get.show(AGENT, [agent_lifecycle.perform("deregister", name, None, change, force=force)], output)
 
 
 @agents.command()
@@ -240,7 +185,7 @@ def rotate(
     cpctl agents rotate prod-eu-1 --yes > agent.token
     """
     change = options.ChangeOptions(message, dry_run, yes)
-    done = _perform("rotate", name, None, change)
+    done = agent_lifecycle.perform("rotate", name, None, change)
     if dry_run:
         return change.tell("a new token would be created.")
     return say(done["token"])
@@ -266,15 +211,3 @@ def remove(
     change.ask(f"Remove {agent['name']}?")
     api.send("DELETE", f"agents/{agent['agent_id']}", query={**change.query(), "force": force})
     change.tell(f"{agent['name']} removed.")
-
-
-def _decide(verb: str, name: str, body: Any, change: options.ChangeOptions, how: Format) -> None:
-    get.show(AGENT, [_perform(verb, name, body, change)], how)
-
-
-def _perform(verb: str, name: str, body: Any, change: options.ChangeOptions, **query: bool) -> Any:
-    api = SESSION.api()
-    agent = get.find(api, AGENT, name)
-    change.ask(f"{verb.capitalize()} {agent['name']}, which is {agent['health_status']}?")
-    path = f"agents/{agent['agent_id']}:{verb}"
-    return api.post(path, body, query={**change.query(), **query}).json()

@@ -7,6 +7,7 @@ created there has a reason that names the agent; its owner can delete it, with f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db.models import OuterRef, Q, QuerySet
@@ -23,6 +24,12 @@ _SETTLED = [state.value for state in SETTLED]
 def unsettled_of(agent_id: UUID | OuterRef) -> QuerySet[AssignmentRow]:
     """Return the assignments of the agent of which something may exist."""
     return AssignmentRow.objects.filter(agent_id=agent_id).exclude(state__in=_SETTLED)
+
+
+def unsettled_among(agent_ids: Sequence[UUID]) -> int:
+    """Return the number of resources of the agents, of which something may exist."""
+    rows = AssignmentRow.objects.filter(agent_id__in=agent_ids).exclude(state__in=_SETTLED)
+    return rows.values("resource").distinct().count()
 
 
 def check_no_work(agent_id: UUID, next_step: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from controlplane.api.time_range import in_range
 from controlplane.identity.callers import Caller
@@ -15,6 +15,7 @@ from registry.agents.querysets import AgentQuerySet, late
 from registry.listing import selectors
 from registry.listing.selectors import Operator, Requirement
 from registry.providers.health import Health
+from registry.task_types.models import ServedTaskType
 
 # Sort orders of a list, each with the columns that make it total.
 ORDERS: dict[str, tuple[str, ...]] = {
@@ -32,16 +33,14 @@ ORDERS: dict[str, tuple[str, ...]] = {
 def search_agents(query: Mapping[str, Any], caller: Caller) -> AgentQuerySet:
     """Return the caller's agents that match the parameters of a list. Raises InvalidRequest."""
     rows: Any = Agent.objects.shown().within(caller)
-    if states := query.get("health_status"):
-        rows = rows.filter(state__in=states)
-    if "environment" in query:
-        rows = rows.filter(environment=query["environment"])
-    if "team" in query:
-        rows = rows.filter(team__slug=query["team"])
+    rows = _with_columns(rows, query)
     if "service_type" in query:
         withheld = {"service_type": query["service_type"], "status": Health.UNAVAILABLE.value}
         rows = rows.filter(service_types__contains=[query["service_type"]])
         rows = rows.exclude(service_type_conditions__contains=[withheld])
+    if "task_type" in query:
+        serving = ServedTaskType.objects.filter(agent_id=OuterRef("pk"), name=query["task_type"])
+        rows = rows.filter(Exists(serving))
     if query.get("q"):
         rows = rows.filter(name__icontains=query["q"])
     rows = rows.filter(in_range(query, "state_since"))
@@ -51,6 +50,16 @@ def search_agents(query: Mapping[str, Any], caller: Caller) -> AgentQuerySet:
         rows = rows.filter(condition_for(requirement))
     agents: AgentQuerySet = rows
     return agents
+
+
+def _with_columns(rows: Any, query: Mapping[str, Any]) -> Any:
+    if states := query.get("health_status"):
+        rows = rows.filter(state__in=states)
+    if "environment" in query:
+        rows = rows.filter(environment=query["environment"])
+    if "team" in query:
+        rows = rows.filter(team__slug=query["team"])
+    return rows
 
 
 def condition_for(requirement: Requirement) -> Q:

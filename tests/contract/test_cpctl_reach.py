@@ -183,6 +183,16 @@ guard-rails delete cpu-cap --dry-run
 agents list --sort name --search a
 agents summary
 agents drain {ID} --reason Kernel --until 2026-11-22T09:30:00Z --yes
+agents drain -l team=ml --environment prod --reason Kernel --confirm 240 --batch-size 5 --pause 1 --yes
+agents resume --team ml --allow-last-agents --yes
+agents retire --task-type spark --search a -m Why --yes
+agents approve --state registered --yes
+agents list --task-type spark
+agents bulk list --state running --action drain
+agents bulk show {ID}
+agents bulk agents {ID} --state failed
+agents bulk cancel {ID} -m Why --yes
+agents bulk undo {ID} --yes
 agents resume {ID} --yes
 agents transfer {ID} ml --yes
 agents set-lease {ID} 1800 --yes

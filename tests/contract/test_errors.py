@@ -49,6 +49,7 @@ CODES = {
     "unknown_guard_rail",
     "unknown_override_freeze",
     "unknown_override_change",
+    "unknown_agent_bulk_change",
     "approval_required",
     "plan_drifted",
     "not_independent",

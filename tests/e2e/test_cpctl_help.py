@@ -239,6 +239,7 @@ def make_world(place: Cpctl) -> dict[str, str]:
         **dict.fromkeys(PROVIDERS, provider),
         **letters,
         **_make_pending(admin),
+        **_make_bulk_changes(admin),
         **_make_sink(admin, receiver_url),
         "pools revoke": _make_pool(admin),
         **_make_alert(admin, receiver_url),
@@ -261,6 +262,20 @@ def _make_pending(admin: Api) -> dict[str, str]:
     change = {"resource_type": "cluster_resource", "attributes": {}, "at": "2030-11-29T18:00:00Z"}
     scheduled = {"changes cancel": _done(admin.post("override-changes", change))["id"]}
     return {**freezes, **scheduled, **_make_change_requests(admin)}
+
+
+def _make_bulk_changes(admin: Api) -> dict[str, str]:
+    """A bulk change for each command that wants one; their ids, by command."""
+    ids = {}
+    for verb in ("show", "agents", "cancel", "undo"):
+        for name in (f"bulk-{verb}-1", f"bulk-{verb}-2"):
+            agent = {"name": name, "topic_name": f"dcm.agent.{name}", "environment": f"bulk-{verb}"}
+            _done(admin.post("agents", {**AGENT, **agent}))
+        # The second agent waits until the command was run.
+        body = {"reason": "Kernel update", "batch_size": 1, "pause_seconds": 3600}
+        selector = {"environment": f"bulk-{verb}"}
+        ids[f"agents bulk {verb}"] = _done(admin.post("agents:drain", {**body, "selector": selector}))["id"]
+    return ids
 
 
 def _make_change_requests(admin: Api) -> dict[str, str]:

@@ -70,3 +70,6 @@ class AgentListQuery(PageQuery):
     environment = serializers.CharField(required=False, help_text="Filter by environment.")
     team = serializers.CharField(required=False, help_text="Filter by the team that owns the agents.")
     service_type = serializers.CharField(required=False, help_text="Filter by advertised service type.")
+    task_type = serializers.CharField(
+        required=False, max_length=128, help_text="Filter by task type, in any version."
+    )

@@ -196,6 +196,22 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     # Agents
     "agents_list": (lists("agents", FLEET), named("agents?environment={environment}", FLEET, shows=True)),
     "agents_summary": (lists("agents:summary", FLEET),),
+    **{
+        f"agents_bulk_{verb}": (
+            # Refused with the number of agents, because the id of what is started differs each time.
+            named(
+                f"agents:{verb}",
+                FLEET,
+                {"selector": {"environment": "{environment}"}, "reason": "x", "confirm": 99_999},
+            ),
+        )
+        for verb in ("drain", "resume", "retire", "approve")
+    },
+    "agent_bulk_changes_list": (lists("agent-bulk-changes", FLEET),),
+    "agent_bulk_changes_get": (named("agent-bulk-changes/{bulk_change}", FLEET, shows=True),),
+    "agent_bulk_changes_agents": (named("agent-bulk-changes/{bulk_change}/agents", FLEET, shows=True),),
+    "agent_bulk_changes_cancel": (named("agent-bulk-changes/{bulk_change}:cancel", FLEET),),
+    "agent_bulk_changes_undo": (named("agent-bulk-changes/{bulk_change}:undo", FLEET),),
     "agents_get": (named("agents/{agent}", FLEET, shows=True),),
     "agents_register": (Ask("agents", {**AGENT, "name": f"{FLEET}-1"}),),
     "agents_remove": (named("agents/{agent}", FLEET),),

@@ -163,6 +163,8 @@ def _make_fleet(admin: Api, present: dict[str, str]) -> None:
     subject = f"dcm.agents.{FLEET}.responses"
     letter = {"stream": "dcm-agent-responses", "sequence": 1, "subject": subject, "reason": f"{FLEET} reason"}
     present["letter"] = str(DeadLetter.objects.create(**letter, payload=FLEET.encode()).id)
+    bulk: dict[str, Any] = {"selector": {"environment": f"{FLEET}-env"}, "reason": f"{FLEET} reason"}
+    present["bulk_change"] = _done(admin.post("agents:drain", {**bulk, "allow_last_agents": True}))["id"]
     present |= {"agent": agent["agent_id"], "provider": made["id"], "environment": f"{FLEET}-env"}
 
 
@@ -372,7 +374,7 @@ def _absent(present: dict[str, str]) -> dict[str, str]:
     """Names of the same form, of nothing."""
     ids = ("agent", "letter", "provider", "token", "binding", "join", "grant", "session")
     ids += ("trusted", "secret", "identity", "sink", "delivery", "alert_rule", "channel", "alert")
-    ids += ("plugin_release", "lease", "freeze", "change", "policy", "request")
+    ids += ("plugin_release", "lease", "freeze", "change", "policy", "request", "bulk_change")
     numbers = {"version": "987654", "revision": "987654", "bundle": "987654"}
     named = {name: ABSENT for name in present if name not in (*ids, *numbers)}
     return {**named, "task": f"{ABSENT}_task", **dict.fromkeys(ids, _ABSENT_ID), **numbers}
