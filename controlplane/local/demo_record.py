@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from controlplane.local.data_folder import write_private
@@ -16,13 +16,15 @@ _FILE = "demo.loaded"
 class DemoRecord:
     """tells: whether the story belongs to it: not in installations with the demo of an earlier version.
 
-    receiver_port: where the demo's webhooks go. chapters: that are over. removed: it must not return.
+    receiver_port: where the demo's webhooks go. chapters: that are over.
     """
 
     tells: bool = False
     receiver_port: int = 0
     chapters: Sequence[str] = ()
-    removed: bool = False
+
+
+_FIELDS = {field.name for field in fields(DemoRecord)}
 
 
 def read_record(folder: Path) -> DemoRecord | None:
@@ -31,8 +33,9 @@ def read_record(folder: Path) -> DemoRecord | None:
         text = (folder / _FILE).read_text()
     except FileNotFoundError:
         return None
-    # Earlier versions wrote an empty file.
-    return DemoRecord(**json.loads(text)) if text else DemoRecord()
+    # Earlier versions wrote an empty file, and later ones may write more.
+    values = json.loads(text or "{}")
+    return DemoRecord(**{name: value for name, value in values.items() if name in _FIELDS})
 
 
 def write_record(folder: Path, record: DemoRecord) -> None:

@@ -25,7 +25,8 @@ from controlplane.local.data_folder import (
     write_environment,
     write_private,
 )
-from controlplane.local.demo_installation import active_demo, receiver_environment, receiver_port
+from controlplane.local.demo_receiver import receiver_environment, receiver_port
+from controlplane.local.demo_record import read_record
 from controlplane.local.errors import CannotStart, StopRequested
 from controlplane.local.leftover_processes import MARK, stop_leftovers
 from controlplane.local.metrics_ports import reserve_ports, write_targets
@@ -58,7 +59,7 @@ Ready in {seconds:.1f} s.
   Login     User admin, password in {folder}/admin.password
   Token     {folder}/admin.token
   Logs      {folder}/logs/
-  Metrics   {address}/metrics, and {folder}/metrics-targets.json for Prometheus
+  Metrics   {address}/metrics, and {folder}/metrics-targets.json for Prometheus{tour}
 
 Try these commands:
 
@@ -125,7 +126,7 @@ class _Launch:
             volatile = undo.enter_context(volatile_folder(self.folder))
             environment = self._environment(urls, volatile, undo)
             self._prepare(environment)
-            demo = active_demo(self.folder) if self.options.demo else None
+            demo = read_record(self.folder) if self.options.demo else None
             environment |= receiver_environment(demo)
             undo.callback(lambda: self.supervisor.stop(self.supervisor.names() - set(ALL)))
             ports = reserve_ports(undo)
@@ -284,5 +285,6 @@ def banner(folder: Path, options: Options, nats_url: str, seconds: float) -> str
         nats=_nats_address(nats_url, options, path),
         folder=path,
         token=quote(f"{path}/admin.token"),
+        tour="\n  Tour      docs/tour.md, and the dashboard" if options.demo else "",
         scope=_DEMO_SCOPE if options.demo else _BARE_SCOPE,
     )

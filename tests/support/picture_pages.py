@@ -29,7 +29,7 @@ _WORKFLOW = "project=storefront&domain=production&workflow=rank_products"
 _SHOP = "project=storefront"
 _AGENT = (("agents?q=staging-flaky", "agent_id"),)
 _SINK = (("sinks", "id"),)
-_DELIVERY = (*_SINK, ("sinks/{}/deliveries?state=waiting", "id"))
+_DELIVERY = (*_SINK, ("sinks/{}/deliveries", "id"))
 
 PAGES = [
     Picture("Home", "login", "Log in", "/login", "With a password, or at an identity provider."),

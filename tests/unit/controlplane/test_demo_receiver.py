@@ -14,7 +14,6 @@ from controlplane.settings import outgoing
 def test_the_receiver_is_allowed_and_nothing_else_on_this_machine():
     assert check_target("http://127.0.0.1:8044/archive", []).port == 8044
     for url in (
-        "http://127.0.0.1:80440/",
         "http://127.0.0.1:8045/archive",
         "https://127.0.0.1:8044/archive",
         "http://127.0.0.2:8044/archive",
@@ -23,6 +22,11 @@ def test_the_receiver_is_allowed_and_nothing_else_on_this_machine():
     ):
         with pytest.raises(InvalidRequest):
             check_target(url, [])
+
+
+@override_settings(DEMO_RECEIVER="127.0.0.1:804")
+def test_a_port_that_begins_alike_is_another_one():
+    assert not is_demo_receiver("http://127.0.0.1:8044/archive")
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8044/", "http://", "http:///", ""])

@@ -1,20 +1,12 @@
-"""Whether an installation of `make up` plays the demo, and where the demo receives webhooks."""
+"""Where the demo of `make up` receives its webhooks."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from controlplane.local.demo_record import DemoRecord, read_record
+from controlplane.local.demo_record import DemoRecord
 from controlplane.local.programs import free_port, is_listening
 
 # From the port of the console: near the other ports, so that it is free again after a restart.
 _OFFSET = 44
-
-
-def active_demo(folder: Path) -> DemoRecord | None:
-    """Return the demo of a data folder; None if it has none, or it was removed."""
-    record = read_record(folder)
-    return None if record is None or record.removed else record
 
 
 def receiver_port(console_port: int) -> int:
