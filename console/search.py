@@ -1,4 +1,4 @@
-"""Search by name: sections, projects, scopes with overrides, agents, resource types, resources, sinks."""
+"""Search by name: sections, projects, scopes, agents, resource types, resources, sinks; and by value."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import Override, Project
+from overrides.value_queries import find_values
 from registry.agents.models import Agent
 from registry.dispatch.resources.search import readable_resources
 
@@ -51,6 +52,7 @@ def _search(query: str, caller: Caller) -> Iterator[SearchResult]:
         projects.filter(id__icontains=query).order_by("id").values_list("id", flat=True)[:_MAX_RESULTS]
     ):
         yield SearchResult("project", name, scope_url("overrides", Scope(project=name)))
+    yield from _values(query, caller)
     yield from _scopes(query, caller)
     for resource_type in current_catalogue().types.values():
         if word in resource_type.name or word in resource_type.title.lower():
@@ -64,6 +66,12 @@ def _search(query: str, caller: Caller) -> Iterator[SearchResult]:
     for resource_id in resource_ids.order_by("id")[:_MAX_RESULTS]:
         yield SearchResult("resource", resource_id, reverse("resource", args=[resource_id]))
     yield from _sinks(query, caller)
+
+
+def _values(query: str, caller: Caller) -> Iterator[SearchResult]:
+    for override in find_values(caller, query, _MAX_RESULTS):
+        url = f"{scope_url('overrides', override.scope)}#{override.resource_type}"
+        yield SearchResult("value", f"{query} at {override.scope}", url)
 
 
 def _sinks(query: str, caller: Caller) -> Iterator[SearchResult]:
