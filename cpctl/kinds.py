@@ -31,7 +31,7 @@ _OVERRIDE = Kind(
     frozenset(
         {
             *("resource_type", "level", "as_of", "project", "domain", "workflow", "launch_plan"),
-            *("managed_by", "changed_by", "q", "sort"),
+            *("managed_by", "changed_by", "q", "value", "sort"),
         }
     ),
     key="resource_type",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Now
 
@@ -100,6 +101,8 @@ class Override(models.Model):
         ]
         indexes = [
             models.Index(fields=["resource_type", *SEGMENTS], name="override_by_type"),
+            # Serves value_queries.py.
+            GinIndex(fields=["attributes"], opclasses=["jsonb_path_ops"], name="override_by_value"),
         ]
 
     def __str__(self) -> str:

@@ -45,6 +45,9 @@ def get(
         str, typer.Option(help="Filter overrides by the principal who last changed them.")
     ] = "",
     search: Annotated[str, typer.Option("--search", help="Filter overrides and agents by text.")] = "",
+    value: Annotated[
+        str, typer.Option(help="Filter overrides by a value that they set, such as limits.cpu=4.")
+    ] = "",
     sort: options.Sort = "",
     environment: Annotated[str, typer.Option(help="Filter agents by environment.")] = "",
     service_type: options.ServiceType = "",
@@ -61,6 +64,7 @@ def get(
     cpctl get overrides -p flytesnacks -d development
     cpctl get overrides -p flytesnacks -d development -w W -o file.yaml
     cpctl get overrides --manager git --search gpu --sort=-changed_at
+    cpctl get overrides --value limits.cpu=4
     cpctl get agents --state unavailable -o name
     cpctl get projects flytesnacks -o json
     """
@@ -73,7 +77,7 @@ def get(
     filters = {
         **dict(zip(("project", "domain", "workflow", "launch_plan"), names, strict=True)),
         **{"as_of": as_of, "resource_type": resource_type, "level": level},
-        **{"managed_by": manager, "changed_by": changed_by, "q": search, "sort": sort},
+        **{"managed_by": manager, "changed_by": changed_by, "q": search, "value": value, "sort": sort},
         **{"environment": environment, "service_type": service_type, _state_of(object_kind): state},
         "selector": selector,
     }

@@ -19,6 +19,7 @@ from overrides.querysets import ORDERS
 from overrides.resolution.merging import Strategy
 from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import pointer_of
+from overrides.value_terms import ValueTerm, parse_term
 
 _SHARED = (
     "resource_type",
@@ -221,12 +222,24 @@ class OverrideListQuery(PageQuery, AsOfQuery):
         max_length=255,
         help_text="Text in the scope, type, message or values, ignoring case.",
     )
+    value = serializers.CharField(
+        required=False,
+        max_length=500,
+        help_text="Only overrides that set this value, such as `limits.cpu=4` or `max_parallelism=10`. The "
+        "path may begin anywhere in a document.",
+    )
     sort = serializers.ChoiceField(
         choices=[(name, name) for name in ORDERS],
         required=False,
         default="id",
         help_text="Sort order; a minus sign reverses it.",
     )
+
+    def validate_value(self, text: str) -> ValueTerm:
+        term = parse_term(text)
+        if term is None:
+            raise serializers.ValidationError("Write a path and a value, such as limits.cpu=4.")
+        return term
 
 
 def show_override(override: Override) -> dict[str, Any]:

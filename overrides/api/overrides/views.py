@@ -35,6 +35,7 @@ from overrides.history.history import override_as_of, overrides_as_of
 from overrides.models import Override
 from overrides.querysets import ORDERS
 from overrides.resolution.addresses import Address
+from overrides.value_queries import sets_value
 
 
 class OverrideCollection(Endpoint):
@@ -64,6 +65,8 @@ class OverrideCollection(Endpoint):
             rows = rows.managed_by(query["managed_by"])
         if "q" in query:
             rows = rows.mentioning(query["q"])
+        if "value" in query:
+            rows = rows.filter(sets_value(query["value"]))
         page = paginate(request, rows, order=ORDERS[query["sort"]], query=query)
         return page_response(
             request, page, schemas.show_override if past_revision is None else schemas.show_past_override

@@ -63,6 +63,12 @@ OF_OTHER, GLOBAL = "execution_queue project=other", "execution_queue global"
         ("q=%25", []),
         ("q=_resource&project=flytesnacks", [OF_PROJECT, OF_DOMAIN]),
         ("managed_by=git&q=development", [OF_DOMAIN]),
+        ("value=limits.cpu=3", [OF_DOMAIN]),
+        ("value=cpu+=+1", [OF_PROJECT]),
+        ("value=/defaults/cpu=1", [OF_PROJECT]),
+        ("value=cpu=7", []),
+        ("value=limits=3", []),
+        ("value=gpu=2&project=other", []),
     ],
 )
 def test_a_list_holds_what_the_filters_name(filled, query, expected):
@@ -104,6 +110,19 @@ def test_an_unknown_order_is_refused(filled):
     answer = filled.get("overrides?sort=attributes")
 
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "?sort")
+
+
+@pytest.mark.parametrize("value", ["cpu", "cpu%3D", "%3D3", ".cpu%3D3", "", "a%3D%00"])
+def test_a_value_without_path_or_value_is_refused(filled, value):
+    answer = filled.get(f"overrides?value={value}")
+
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "?value")
+
+
+def test_values_are_found_only_where_the_caller_may_read(filled):
+    viewer = Api(token_for("viewer", scope=Scope(project="other")))
+
+    assert names(viewer.get("overrides?value=cpu=1")) == []
 
 
 def test_a_filtered_list_shows_only_what_the_caller_may_read(filled):
