@@ -21,7 +21,7 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import Override, Project
-from overrides.value_queries import find_values
+from overrides.value_queries import overrides_with
 from registry.agents.models import Agent
 from registry.dispatch.resources.search import readable_resources
 
@@ -97,39 +97,22 @@ def _find(query: str, caller: Caller, kind: Kind, window: Window) -> Found:
 
 def _sections(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]:
     word = query.lower()
-    for entry in navigation.entries("", caller):
-        if word in entry.section.title.lower():
-            yield SearchResult("section", entry.section.title, entry.url)
-    projects = Project.objects.readable_in(caller.scopes_for(Action.PROJECT_READ))
-    for name in (
-        projects.filter(id__icontains=query).order_by("id").values_list("id", flat=True)[:_MAX_RESULTS]
-    ):
-        yield SearchResult("project", name, scope_url("overrides", Scope(project=name)))
-    yield from _values(query, caller)
-    yield from _scopes(query, caller)
-    for resource_type in current_catalogue().types.values():
-        if word in resource_type.name or word in resource_type.title.lower():
-            yield SearchResult(
-                "resource type", resource_type.title, reverse("resource-type", args=[resource_type.name])
-            )
-    agents = Agent.objects.within(caller).filter(name__icontains=query)
-    for agent in agents.order_by("name")[:_MAX_RESULTS]:
-        yield SearchResult("agent", agent.name, reverse("agent", args=[agent.id]))
-    resource_ids = readable_resources(caller).filter(id__startswith=query).values_list("id", flat=True)
-    for resource_id in resource_ids.order_by("id")[:_MAX_RESULTS]:
-        yield SearchResult("resource", resource_id, reverse("resource", args=[resource_id]))
-    yield from _sinks(query, caller)
+    entries = navigation.entries("", caller)
+    matching = [entry for entry in entries if word in entry.section.title.lower()]
+    for entry in window.of(matching):
+        yield SearchResult(entry.section.title, entry.url)
 
 
-def _values(query: str, caller: Caller) -> Iterator[SearchResult]:
-    for override in find_values(caller, query, _MAX_RESULTS):
+def _projects(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]:
+    projects = Project.objects.readable_in(caller.scopes_for(Action.PROJECT_READ)).filter(id__icontains=query)
+    for name in window.of(projects.order_by("id").values_list("id", flat=True)):
+        yield SearchResult(name, scope_url("overrides", Scope(project=name)))
+
+
+def _values(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]:
+    for override in window.of(overrides_with(query, caller)):
         url = f"{scope_url('overrides', override.scope)}#{override.resource_type}"
-        yield SearchResult("value", f"{query} at {override.scope}", url)
-
-
-def _sinks(query: str, caller: Caller) -> Iterator[SearchResult]:
-    for sink in visible_sinks(caller).filter(name__icontains=query).order_by("name")[:_MAX_RESULTS]:
-        yield SearchResult("event sink", sink.name, reverse("sink", args=[sink.id]))
+        yield SearchResult(f"{query} at {override.scope}", url)
 
 
 def _scopes(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]:
@@ -169,6 +152,7 @@ def _sinks(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]
 KINDS = [
     Kind("sections", "Pages", _sections),
     Kind("projects", "Projects", _projects),
+    Kind("values", "Values", _values),
     Kind("scopes", "Scopes with overrides", _scopes),
     Kind("resource-types", "Resource types", _resource_types),
     Kind("agents", "Agents", _agents),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db.models import Q
 
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import Override
+from overrides.querysets import ORDERS, OverrideQuerySet
 from overrides.value_terms import ValueTerm, documents_with, parse_term
 
 
@@ -24,12 +23,10 @@ def sets_value(term: ValueTerm) -> Q:
     return condition
 
 
-def find_values(caller: Caller, text: str, limit: int) -> list[Override]:
-    """Return overrides that the caller can read and that set what the text says, as in `limits.cpu=4`."""
+def overrides_with(text: str, caller: Caller) -> OverrideQuerySet[Override]:
+    """Return the overrides that the caller can read and that set what the text says, as in `limits.cpu=4`."""
     term = parse_term(text)
     if term is None:
-        return []
-    rows: Any = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
-    return list(
-        rows.filter(sets_value(term)).order_by("project", "domain", "workflow", "launch_plan")[:limit]
-    )
+        return Override.objects.none()
+    rows = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
+    return rows.filter(sets_value(term)).order_by(*ORDERS["scope"])

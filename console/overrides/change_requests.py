@@ -114,7 +114,8 @@ def _show(
 ) -> HttpResponse:
     approvals = list(row.approvals.order_by("created_at", "id"))
     is_pending = row.state in PENDING
-    may_write = is_pending and caller.verdict(Action.OVERRIDE_WRITE, row.scope).allowed
+    may_comment = caller.verdict(Action.OVERRIDE_WRITE, row.scope).allowed
+    may_write = is_pending and may_comment
     context = {
         "row": row,
         "problem": problem,
@@ -131,6 +132,7 @@ def _show(
         "may_review": is_pending and caller.verdict(Action.OVERRIDE_APPROVE, row.scope).allowed,
         "is_own": str(caller.principal_id) in row.people,
         "has_approved": caller.name in [approval.reviewer for approval in approvals],
+        "may_comment": may_comment,
         "may_write": may_write,
         "may_publish": may_write and row.state == RequestState.APPROVED,
         "curl": curl(request, "GET", f"change-requests/{row.id}"),
@@ -171,6 +173,7 @@ def _reject(row: ChangeRequest, caller: Caller, form: Form) -> None:
 
 
 def _comment(row: ChangeRequest, caller: Caller, form: Form) -> None:
+    caller.require(Action.OVERRIDE_WRITE, row.scope)
     text = _parsed(CommentWrite, {"text": form.get("comment", "")}, "text")["text"]
     comment_on_request(row.id, text, actor=actor_of(caller))
 

@@ -118,13 +118,15 @@ class RequestItem(Endpoint):
 
 
 class RequestComments(Endpoint):
-    actions = {"POST": Action.OVERRIDE_READ}
+    # Reading is not enough: a token that may only read writes nothing.
+    actions = {"POST": Action.OVERRIDE_WRITE}
     problems = {"POST": (errors.UnknownChangeRequest,)}
 
     @extend_schema(
         operation_id="change_requests_comment",
         summary="Comment on a change request",
-        description="In every state, by everybody who can read the change request.",
+        description="In every state, by everybody who can change overrides at its scope. An approval and a "
+        "rejection have comments of their own.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=CommentWrite,
@@ -135,6 +137,7 @@ class RequestComments(Endpoint):
     def post(self, request: Request, change_request: UUID) -> Response:
         query = ReasonedQuery.parse(request)
         row = find_request(change_request, caller_of(request))
+        caller_of(request).require(Action.OVERRIDE_WRITE, row.scope)
         text = parse_body(CommentWrite, request)["text"]
         comment_on_request(row.id, text, actor=actor_of(request, query["change_message"]))
         return Response(show_request(row), status=201)
