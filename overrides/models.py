@@ -101,7 +101,6 @@ class Override(models.Model):
         ]
         indexes = [
             models.Index(fields=["resource_type", *SEGMENTS], name="override_by_type"),
-            # Serves value_queries.py.
             GinIndex(fields=["attributes"], opclasses=["jsonb_path_ops"], name="override_by_value"),
         ]
 

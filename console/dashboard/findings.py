@@ -44,7 +44,7 @@ class Report:
 
     @property
     def headline(self) -> Finding:
-        """Return the worst finding, or what may be said if there are only notes."""
+        """Return the worst finding, or a summary of the checks if there are only notes."""
         if self._worst is not Severity.NOTE:
             return self.findings[0]
         if not self.passed and not self.findings:

@@ -134,7 +134,7 @@ def _tell(stage: _Stage) -> None:
 
 
 def _is_told(name: str, tell: Callable[[], None]) -> bool:
-    """Tell a chapter. One that is refused is not told again; one that met an outage is, at the next start."""
+    """Run one chapter. False: the server was not reachable, so the next start runs it again."""
     try:
         tell()
     except Refused as error:

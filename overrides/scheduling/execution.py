@@ -32,7 +32,7 @@ from overrides.scheduling.records import record, snapshot
 
 MOST_PER_RUN = 200
 _CONFIRMED = CommitOptions(asks=False)
-# What was lent until a time ends, whoever approved what.
+# A value that was set until a time expires without approvals.
 _REVERT = replace(_CONFIRMED, heeds_approvals=False)
 log = structlog.get_logger(__name__)
 

@@ -92,11 +92,11 @@ async function isSigned(
   signatures: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
   keys: readonly string[],
 ): Promise<boolean> {
-  const said = signedBytes(payload);
+  const signed = signedBytes(payload);
   for (const pem of keys) {
     const { key, id } = await publicKey(pem);
     const signature = signatures.get(id);
-    if (signature && (await crypto.subtle.verify("Ed25519", key, signature, said))) return true;
+    if (signature && (await crypto.subtle.verify("Ed25519", key, signature, signed))) return true;
   }
   return false;
 }

@@ -105,7 +105,7 @@ const slow = connect({
 const fromTomorrow = await told(agentsList({ client: slow }));
 found["tomorrow"] = [fromTomorrow.items[0]?.health_status, asked, ...agents];
 
-// Events were dropped: the watch goes on with the oldest that is kept, and says so.
+// Events were dropped: the watch continues with the oldest kept event and reports the gap.
 const gap = { code: "events_gone", oldest_seq: 8 };
 const streams = [
   () => new Response(JSON.stringify(gap), { status: 410, headers: { "Content-Type": "application/problem+json" } }),

@@ -89,12 +89,12 @@ def test_verbs_are_the_commands_of_their_kind(tmp_path, line, usage):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"), [("delete audit", "audit cannot be deleted"), ("delete x", "Kinds:")]
+    ("line", "message"), [("delete audit", "audit cannot be deleted"), ("delete x", "Kinds:")]
 )
-def test_a_kind_without_the_verb_is_named(tmp_path, line, said):
+def test_a_kind_without_the_verb_is_named(tmp_path, line, message):
     ran = CpctlInProcess(tmp_path)(*line.split())
 
-    assert (ran.code, said in ran.err) == (2, True)
+    assert (ran.code, message in ran.err) == (2, True)
 
 
 def test_every_command_takes_the_global_options():

@@ -13,7 +13,7 @@ from controlplane.local.demo_record import DemoRecord, read_record, with_chapter
 def test_a_folder_without_a_demo_an_earlier_one_and_one_of_ours(tmp_path):
     assert read_record(tmp_path) is None
     (tmp_path / "demo.loaded").touch()
-    # An earlier version's: it may have been used for real since, so no story is told there.
+    # An earlier version made it. It may have real data since, so the demo adds nothing.
     assert read_record(tmp_path) == DemoRecord(tells=False)
 
     write_record(tmp_path, with_chapter(DemoRecord(tells=True, receiver_port=8044), "access"))
