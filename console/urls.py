@@ -22,6 +22,7 @@ from console.overrides import pages as overrides
 urlpatterns = [
     path("", dashboard, name="dashboard"),
     path("overrides", overrides.effective, name="overrides"),
+    path("overrides/scopes", overrides.scopes, name="overrides-scopes"),
     path("overrides/compare", overrides.compare, name="overrides-compare"),
     path("overrides/pod-preview", pod_preview.preview, name="overrides-pod-preview"),
     path("overrides/<str:resource_type>/copy", overrides.copy, name="overrides-copy"),

@@ -56,6 +56,15 @@ def effective(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 
 @page
+def scopes(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """Show the part of the scope tree whose names contain the filter."""
+    scope, only_set = Scope(**segments_of(request.GET)), request.GET.get("only_set") == "1"
+    caller.require(Action.OVERRIDE_READ, scope)
+    found = tree.scope_tree(caller, scope, only_set=only_set, text=_filter(request))
+    return render(request, "console/overrides/scopes.html", {"tree": found, "tree_filter": _filter(request)})
+
+
+@page
 def compare(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Show the effective values that differ between two scopes."""
     segments, other_segments = segments_of(request.GET), segments_of(request.GET, "other_")
@@ -123,13 +132,20 @@ def _effective(
             if name not in {row.resource_type.name for row in effective.types}
         ],
         "copy": _copies(request, effective),
-        "tree": tree.scope_tree(caller, scope, only_set=only_set),
+        "tree": tree.scope_tree(caller, scope, only_set=only_set, text=_filter(request)),
+        "tree_filter": _filter(request),
         "nothing_title": f"No overrides at {scope} or above",
         "command": _example_command(request, scope),
         **freezes.banner(caller, scope),
         **request_step.protection(caller, scope),
     }
     return context, 200
+
+
+def _filter(request: HttpRequest) -> str:
+    """Return the filter of the tree, which names no scope if it has unprintable characters."""
+    text = request.GET.get("tree_filter", "").strip()[:100]
+    return text if text.isprintable() else ""
 
 
 def _copies(request: HttpRequest, effective: EffectiveAttributes) -> dict[str, str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from console import filter_choices
 from controlplane.identity.callers import Caller
@@ -14,9 +14,11 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.models import Override
 
-# With more projects, users search instead of scrolling.
+# With more projects, users filter instead of scrolling.
 _MAX_PROJECTS = 200
 _MAX_SCOPES = 500
+# Projects that a filter opens, since the name of a workflow or launch plan below matches.
+_MAX_OPENED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +35,74 @@ class Node:
     is_open: bool = False
 
 
-def scope_tree(caller: Caller, current: Scope, *, only_set: bool) -> list[Node]:
-    """Return the tree that the caller can read; projects other than the current one are collapsed."""
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The nodes at the top. hidden_projects: how many more projects there are than the tree shows."""
+
+    nodes: Sequence[Node]
+    hidden_projects: int = 0
+
+
+def scope_tree(caller: Caller, current: Scope, *, only_set: bool, text: str = "") -> Tree:
+    """Return the tree that the caller can read; projects other than the current one are collapsed.
+
+    text: only nodes whose name contains it, and what is above and below them.
+    """
     rows = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
+    opened = {current.project, *_projects_with(rows, text)} - {""}
     counted = _count_by(rows.filter(project=""), "domain") + _count_by(rows.exclude(project=""), "project")
-    if current.project:
-        del counted[Scope(project=current.project)]
-        deep = rows.filter(project=current.project).values(*SEGMENTS).annotate(count=Count("pk"))
-        counted.update(
-            {Scope(**_segments(row)): row["count"] for row in deep.order_by(*SEGMENTS)[:_MAX_SCOPES]}
-        )
-    below = _below(counted, current.project)
+    for project in opened:
+        del counted[Scope(project=project)]
+    deep = rows.filter(project__in=opened).values(*SEGMENTS).annotate(count=Count("pk"))
+    counted.update({Scope(**_segments(row)): row["count"] for row in deep.order_by(*SEGMENTS)[:_MAX_SCOPES]})
+    below = _below(counted, opened)
     if current.project:
         domains = [Scope(domain=name, project=current.project) for name in filter_choices.domains()]
         below.update(dict.fromkeys([*_parents(current), *domains], 0))
-    top = [Scope(domain=name) for name in filter_choices.domains()]
-    projects = [Scope(project=name) for name in filter_choices.projects(caller)[:_MAX_PROJECTS]]
-    roots = [Scope(), *top, *projects]
+    names = _projects(caller, opened, text)
+    roots = [Scope(), *map(_domain, filter_choices.domains()), *map(_project, names[:_MAX_PROJECTS])]
     nodes = [_node(root, counted, below, current) for root in roots]
-    return _add_headings(
-        node for node in nodes if node.below or node.is_current or node.is_open or not only_set
-    )
+    shown = [node for node in nodes if node.below or node.is_current or node.is_open or not only_set]
+    return Tree(_add_headings(matching(shown, text)), max(0, len(names) - _MAX_PROJECTS))
+
+
+def matching(nodes: Iterable[Node], text: str) -> list[Node]:
+    """Return the nodes whose name contains the text, what is below them, and what leads to them, opened."""
+    if not text:
+        return list(nodes)
+    return [found for node in nodes if (found := _match(node, text.lower()))]
+
+
+def _match(node: Node, text: str) -> Node | None:
+    children = tuple(found for child in node.children if (found := _match(child, text)))
+    if children:
+        return replace(node, children=children, is_open=True)
+    return node if text in node.label.lower() else None
+
+
+def _projects_with(rows: QuerySet[Override], text: str) -> list[str]:
+    """Return projects with overrides at a workflow or launch plan whose name contains the text."""
+    if not text:
+        return []
+    named = rows.filter(Q(workflow__icontains=text) | Q(launch_plan__icontains=text)).exclude(project="")
+    return list(named.order_by("project").values_list("project", flat=True).distinct()[:_MAX_OPENED])
+
+
+def _projects(caller: Caller, opened: set[str], text: str) -> list[str]:
+    """Return the projects of the tree: those that the filter can keep, whatever their place in the list."""
+    readable = filter_choices.projects(caller)
+    names = [name for name in readable if name in opened or text.lower() in name.lower()]
+    first = names[:_MAX_PROJECTS]
+    late = [name for name in opened.intersection(readable) if name not in first]
+    return [*late, *(name for name in names if name not in late)] if late else names
+
+
+def _domain(name: str) -> Scope:
+    return Scope(domain=name)
+
+
+def _project(name: str) -> Scope:
+    return Scope(project=name)
 
 
 def _add_headings(nodes: Iterable[Node]) -> list[Node]:
@@ -75,11 +124,11 @@ def _segments(row: dict[str, str]) -> dict[str, str]:
     return {name: row[name] for name in SEGMENTS}
 
 
-def _below(counted: Counter[Scope], opened: str) -> Counter[Scope]:
+def _below(counted: Counter[Scope], opened: set[str]) -> Counter[Scope]:
     """Count overrides at and below each scope. Collapsed projects have only a sum."""
     totals: Counter[Scope] = Counter()
     for scope, count in counted.items():
-        is_sum = bool(scope.project) and scope.project != opened
+        is_sum = bool(scope.project) and scope.project not in opened
         for above in {scope} if is_sum or not scope.project else _parents(scope):
             totals[above] += count
     return totals

@@ -132,3 +132,16 @@ def test_labels_are_added_and_removed_as_rows(page: Page, look_around: LookAroun
 
     row.get_by_role("button").click()
     expect(page.locator("#yaml")).not_to_have_value(re.compile("tier: gold"))
+
+
+def test_the_tree_is_filtered_while_typing(page: Page) -> None:
+    page.goto("/overrides")
+    with page.expect_response(re.compile("/overrides/scopes")):
+        page.get_by_role("searchbox", name="Filter scopes").fill("myexample")
+
+    tree = page.get_by_role("navigation", name="Scopes")
+    expect(tree.get_by_role("link", name=re.compile("MyExampleWorkflow"))).to_be_visible()
+    expect(tree.get_by_role("link", name=re.compile("billing"))).to_have_count(0)
+    assert hindrances(page) == []
+    tree.get_by_role("link", name=re.compile("MyExampleWorkflow")).click()
+    page.wait_for_url(re.compile("workflow=MyExampleWorkflow"))
