@@ -11,16 +11,9 @@ from django.db.models.functions import Now
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
-from overrides.approval_models import (  # noqa: F401  (tables of this app)
-    ApprovalPolicy,
-    ChangeRequest,
-    ChangeRequestApproval,
-    ChangeRequestComment,
-)
-from overrides.executions.models import FlyteExecution, FlyteStep  # noqa: F401  (tables of this app)
-from overrides.freeze_models import OverrideFreeze  # noqa: F401  (a table of this app)
+from overrides import approval_models, freeze_models, scheduled_models  # noqa: F401  (tables of this app)
+from overrides.executions import models as execution_models  # noqa: F401  (tables of this app)
 from overrides.querysets import OverrideQuerySet, ProjectQuerySet, SpanQuerySet
-from overrides.scheduled_models import OverrideChange  # noqa: F401  (a table of this app)
 
 # A Kubernetes label (RFC 1123): projects and domains become parts of namespaces.
 MAX_LABEL_LENGTH = 63
@@ -58,6 +51,7 @@ class Project(models.Model):
     state = models.SmallIntegerField(
         choices=ProjectState.choices, default=ProjectState.ACTIVE, db_default=ProjectState.ACTIVE
     )
+    version = models.IntegerField(default=1, db_default=1)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now())
 

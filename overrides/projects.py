@@ -19,6 +19,7 @@ from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller, Tenant
 from controlplane.identity.roles import Action
+from controlplane.preconditions import Precondition, check
 from controlplane.scopes import Scope
 from overrides import event_types
 from overrides.models import MAX_LABEL_LENGTH, Domain, Project, ProjectState
@@ -67,17 +68,24 @@ def create_project(
 
 
 @transaction.atomic
-def update_project(project_id: str, fields: ProjectFields, *, actor: Actor) -> Project:
-    """Change fields of a project, including its state. Raises UnknownProject, InvalidRequest."""
+def update_project(
+    project_id: str, fields: ProjectFields, *, actor: Actor, precondition: Precondition | None = None
+) -> Project:
+    """Change fields of a project, including its state.
+
+    Raises UnknownProject, InvalidRequest, and VersionMismatch if the precondition does not hold.
+    """
     check_labels(fields.labels or {})
     project = Project.objects.select_for_update().filter(id=project_id).first()
     if project is None:
         raise UnknownProject(f"Project {project_id[:80]!r} does not exist.")
+    check(precondition, project.version)
     before = _snapshot(project)
     for name, value in _stated_fields(fields).items():
         setattr(project, name, value)
     if _snapshot(project) != before:
         project.updated_at = Now()
+        project.version += 1
         project.save()
         _record(event_types.PROJECT_UPDATED, project, actor, before=before)
     return project

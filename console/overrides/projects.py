@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import cpctl, curl
-from console.forms import parse_form, split_words
+from console.forms import form_version, parse_form, split_words
 from console.pages import actor_of, load_page, page
 from controlplane.database.clock import database_now
 from controlplane.database.scoped import overlapping
@@ -21,6 +21,7 @@ from controlplane.errors import FieldError, InvalidRequest, UnknownProject
 from controlplane.events.visibility import visible_events
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
+from controlplane.preconditions import Precondition
 from controlplane.scopes import Scope
 from overrides.api.project_schemas import STATES, ProjectPatch, ProjectWrite, project_fields
 from overrides.models import GuardRailRow, Override, Project, ProjectState
@@ -155,14 +156,19 @@ def edit(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
                 choices=tuple(label for label, _ in STATES),
             ),
             Field("reason", "Reason", hint="Kept in the audit log."),
+            Field("version", "Version", "hidden", value=str(row.version)),
         ),
         {"curl": curl(request, "PATCH", f"scopes/projects/{name}", {"state": "archived"})},
     )
 
     def act(form: Mapping[str, str]) -> None:
         body = parse_form(ProjectPatch, _body(form, "name", "description", "state"))
-        actor = actor_of(caller, form.get("reason", ""))
-        update_project(name, project_fields(body, state=body.get("state")), actor=actor)
+        update_project(
+            name,
+            project_fields(body, state=body.get("state")),
+            actor=actor_of(caller, form.get("reason", "")),
+            precondition=Precondition(versions=frozenset([form_version(form)])),
+        )
 
     return confirm_change(request, change, act)
 

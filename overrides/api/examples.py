@@ -126,6 +126,7 @@ _PROJECT = {
     "labels": {"team": "ml"},
     "state": "active",
     "created_at": WHEN,
+    "version": 2,
     "updated_at": WHEN,
 }
 _DOMAIN = {"id": "qa", "name": "Quality assurance", "created_at": WHEN}

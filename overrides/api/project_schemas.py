@@ -44,6 +44,7 @@ class ProjectRead(serializers.Serializer[Any]):
     state = serializers.ChoiceField(
         choices=STATES, help_text="Archived projects are hidden in Flyte's lists."
     )
+    version = serializers.IntegerField(help_text="Rises with each change.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 
@@ -71,9 +72,8 @@ class DomainPage(serializers.Serializer[Any]):
 
 def show_project(project: Project) -> dict[str, Any]:
     state = ProjectState(project.state).label
-    columns = {
-        name: getattr(project, name) for name in ("id", "name", "description", "created_at", "updated_at")
-    }
+    names = ("id", "name", "description", "version", "created_at", "updated_at")
+    columns = {name: getattr(project, name) for name in names}
     return dict(ProjectRead({**columns, "labels": project.labels or {}, "state": state}).data)
 
 

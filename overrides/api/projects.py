@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from controlplane.api.bodies import MergePatchParser
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
+from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.errors import UnknownDomain, UnknownProject
@@ -57,12 +58,13 @@ class ProjectCollection(Endpoint):
         fields = project_schemas.project_fields(body, state=body["state"])
         project = create_project(body["id"], fields, actor=actor_of(request), tenant=caller.tenant)
         project.refresh_from_db()
-        location = {"Location": f"{request.path}/{project.id}"}
-        return Response(project_schemas.show_project(project), status=201, headers=location)
+        headers = {"Location": f"{request.path}/{project.id}", "ETag": version_etag(project.version)}
+        return Response(project_schemas.show_project(project), status=201, headers=headers)
 
 
 class ProjectItem(Endpoint):
     actions = {"GET": Action.PROJECT_READ, "PATCH": Action.PROJECT_WRITE}
+    has_versions = True
 
     def get_parsers(self) -> list[BaseParser]:
         return [*super().get_parsers(), *([MergePatchParser()] if self._patches else [])]
@@ -74,7 +76,8 @@ class ProjectItem(Endpoint):
     @extend_schema(
         operation_id="projects_get",
         summary="Get one project",
-        description="Returns the project's name, description, labels and state.",
+        description="Returns the project's name, description, labels and state, and an ETag; send it as "
+        "`If-Match` to update exactly this version.",
         tags=["projects and domains"],
         responses=project_schemas.ProjectRead,
         examples=[examples.PROJECT],
@@ -85,14 +88,15 @@ class ProjectItem(Endpoint):
         row = Project.objects.filter(id=project).first()
         if row is None:
             raise UnknownProject(f"Project {project[:80]!r} does not exist.")
-        return Response(project_schemas.show_project(row))
+        return respond(request, project_schemas.show_project(row), etag=version_etag(row.version))
 
     @extend_schema(
         operation_id="projects_patch",
         summary="Update a project",
         description=(
             "Absent fields stay unchanged. `labels` replaces all labels. Flyte's clients cannot change "
-            "attributes of an archived project; its overrides stay in effect."
+            "attributes of an archived project; its overrides stay in effect. With `If-Match`, the update "
+            "is refused if the project has changed since you read it."
         ),
         tags=["projects and domains"],
         parameters=[MutationQuery],
@@ -108,10 +112,16 @@ class ProjectItem(Endpoint):
         MutationQuery.parse(request)
         caller_of(request).require(Action.PROJECT_WRITE, Scope(project=project))
         body = parse_body(project_schemas.ProjectPatch, request)
+        fields = project_schemas.project_fields(body, state=body.get("state"))
+        precondition = parse_precondition(request)
         update_project(
-            project, project_schemas.project_fields(body, state=body.get("state")), actor=actor_of(request)
+            project,
+            fields,
+            actor=actor_of(request),
+            precondition=precondition if precondition.is_set else None,
         )
-        return Response(project_schemas.show_project(Project.objects.get(id=project)))
+        row = Project.objects.get(id=project)
+        return Response(project_schemas.show_project(row), headers={"ETag": version_etag(row.version)})
 
 
 class DomainCollection(Endpoint):

@@ -78,12 +78,27 @@ def test_a_mistake_keeps_the_form(browser, form, message):
 
 def test_a_project_is_archived(browser):
     Project.objects.create(id="ads", name="Ads")
-    form = {"name": "Ads", "description": "Old.", "labels": "", "state": "archived"}
+    form = {"name": "Ads", "description": "Old.", "labels": "", "state": "archived", "version": "1"}
 
     assert browser.post("/projects/ads/edit", form)["Location"] == "/projects/ads"
 
     assert Project.objects.get(id="ads").state == ProjectState.ARCHIVED
     assert "archived" in text_of(browser.get("/projects"))
+
+
+def test_a_form_that_is_out_of_date_is_refused_and_keeps_its_input(browser):
+    Project.objects.create(id="ads", name="Ads")
+    opened = browser.get("/projects/ads/edit").content.decode()
+    assert '<input type="hidden" name="version" value="1">' in opened
+    first = {"name": "Ads", "description": "First.", "labels": "", "state": "active", "version": "1"}
+    browser.post("/projects/ads/edit", first)
+
+    late = browser.post("/projects/ads/edit", {**first, "description": "Second."})
+
+    assert late.status_code == 412
+    assert "now at version &quot;v2&quot;" in late.content.decode()
+    assert 'value="Second."' in late.content.decode()
+    assert Project.objects.get(id="ads").description == "First."
 
 
 def test_who_reads_one_project_finds_it_and_changes_nothing(browser):
