@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import Count, Q, QuerySet
@@ -43,6 +43,15 @@ class Tree:
     hidden_projects: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Overrides at each scope, at and below each scope, and the scopes directly below each scope."""
+
+    own: Counter[Scope]
+    below: Counter[Scope]
+    children: Mapping[Scope, Sequence[Scope]]
+
+
 def scope_tree(caller: Caller, current: Scope, *, only_set: bool, text: str = "") -> Tree:
     """Return the tree that the caller can read; projects other than the current one are collapsed.
 
@@ -61,7 +70,8 @@ def scope_tree(caller: Caller, current: Scope, *, only_set: bool, text: str = ""
         below.update(dict.fromkeys([*_parents(current), *domains], 0))
     names = _projects(caller, opened, text)
     roots = [Scope(), *map(_domain, filter_choices.domains()), *map(_project, names[:_MAX_PROJECTS])]
-    nodes = [_node(root, counted, below, current) for root in roots]
+    numbers = _Numbers(counted, below, _children(below))
+    nodes = [_node(root, numbers, current) for root in roots]
     shown = [node for node in nodes if node.below or node.is_current or node.is_open or not only_set]
     return Tree(_add_headings(matching(shown, text)), max(0, len(names) - _MAX_PROJECTS))
 
@@ -139,25 +149,30 @@ def _parents(scope: Scope) -> set[Scope]:
     return {rung for rung in scope.ladder() if rung.project}
 
 
-def _node(scope: Scope, counted: Counter[Scope], below: Counter[Scope], current: Scope) -> Node:
-    children = [child for child in below if _is_child(child, scope)]
-    is_open = scope != Scope() and scope.covers(current) and _is_expanded(scope, current)
-    node = Node(_label(scope), scope, counted[scope], below[scope])
-    nodes = tuple(
-        _node(child, counted, below, current) for child in sorted(children, key=lambda child: child.path)
+def _children(scopes: Iterable[Scope]) -> dict[Scope, list[Scope]]:
+    """Group the scopes within projects by the scope that is directly above in the tree."""
+    children: dict[Scope, list[Scope]] = defaultdict(list)
+    for scope in sorted(scopes, key=lambda scope: scope.path):
+        set_below = [name for name in ("launch_plan", "workflow", "domain") if scope.segments[name]]
+        if scope.project and set_below:
+            children[replace(scope, **{set_below[0]: ""})].append(scope)
+    return children
+
+
+def _node(scope: Scope, numbers: _Numbers, current: Scope) -> Node:
+    return Node(
+        _label(scope),
+        scope,
+        numbers.own[scope],
+        numbers.below[scope],
+        tuple(_node(child, numbers, current) for child in numbers.children.get(scope, ())),
+        is_current=scope == current,
+        is_open=scope != Scope() and scope.covers(current) and _is_expanded(scope, current),
     )
-    return replace(node, children=nodes, is_current=scope == current, is_open=is_open)
 
 
 def _is_expanded(scope: Scope, current: Scope) -> bool:
     return bool(scope.project) or not current.project
-
-
-def _is_child(child: Scope, scope: Scope) -> bool:
-    """Whether `child` is a direct child of the scope in the tree."""
-    if not scope.project or child == scope or not scope.covers(child):
-        return False
-    return sum(map(bool, child.path)) == sum(map(bool, scope.path)) + 1
 
 
 def _label(scope: Scope) -> str:
