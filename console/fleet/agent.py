@@ -19,15 +19,20 @@ from controlplane.events.visibility import visible_events
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.event_types import BY_STATE
+from registry.agents.flap_damping import FlapRecord
 from registry.agents.instances import duplicate_condition
 from registry.agents.liveness import whole_seconds
 from registry.agents.lookup import get_agent
 from registry.agents.models import Agent
-from registry.agents.policies import liveness_policy
+from registry.agents.policies import damping_policy, liveness_policy
 from registry.agents.states import State
+from registry.dispatch.lifecycle.states import ResourceState
+from registry.dispatch.models import ResourceRow
+from registry.dispatch.resources.search import readable_resources, with_agent
 from registry.providers.models import Provider
 
 _MAX_EVENTS = 50
+_MAX_RESOURCES = 10
 _STRIP = timedelta(hours=24)
 # For an agent with more state changes, the timeline shows only the newest.
 _MAX_MOVES = 1000
@@ -50,6 +55,10 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         "duplicate": duplicate_condition(
             record.lease.rival_since, announced=record.lease.rival_announced, now=now
         ),
+        "flap_penalty": FlapRecord(record.flap_penalty, record.flapped_at).decayed(
+            damping_policy(policy), now
+        ),
+        "resources": _resources(record, caller),
         "events": [(event, _STATE_OF.get(event.type, "")) for event in events],
         **_strip(record, caller, now),
         "providers": Provider.objects.filter(agent=record).order_by("service_type", "name"),
@@ -100,6 +109,7 @@ def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
     )
     return {
         "spans": spans,
+        "flaps": timeline.flaps(moves, since=since, now=now),
         "ticks": timeline.ticks(since=since, now=now),
         "seen_states": list(dict.fromkeys(span.state for span in spans)),
         "strip_begin": spans[0].begin if spans and spans[0].x else None,
@@ -122,6 +132,12 @@ def _tokens(agent: Agent, caller: Caller) -> list[Token]:
         return []
     rows = Token.objects.filter(principal_id=agent.registered_by, revoked_at=None)
     return list(rows.order_by("-created_at")[:5])
+
+
+def _resources(agent: Agent, caller: Caller) -> list[ResourceRow]:
+    """Return the resources at the agent whose state changed last, as far as the caller can read them."""
+    rows = with_agent(readable_resources(caller), agent.name).exclude(state=ResourceState.DELETED.value)
+    return list(rows.defer("spec", "output").order_by("-state_since", "id")[:_MAX_RESOURCES])
 
 
 def _skew(agent: Agent) -> int | None:

@@ -6,8 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from registry.agents.states import LIVE, SILENT
+
 WIDTH = 1000
 _HOUR = timedelta(hours=1)
+# One return is a restart. With the third, damping makes the agent wait (registry/agents/flap_damping.py).
+_FLAPPING_RETURNS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,17 @@ class Span:
     state: str
     begin: datetime
     end: datetime
+    x: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Flap:
+    """A period of repeated returns: x and width out of WIDTH."""
+
+    begin: datetime
+    end: datetime
+    returns: int
     x: float
     width: float
 
@@ -58,6 +73,26 @@ def spans(
         return list(_bars([(current, max(begin, min(state_since, now)))], since=since, now=now))
     starts = [(recent[0].before, begin), *((move.after, move.at) for move in recent)]
     return list(_bars([move for move in starts if move[0]], since=since, now=now))
+
+
+def flaps(moves: Iterable[Move], *, since: datetime, now: datetime) -> list[Flap]:
+    """Return the periods with several returns from silence, each at most an hour after the one before.
+
+    moves: oldest first.
+    """
+    returns = [move.at for move in moves if move.before in SILENT and move.after in LIVE and move.at >= since]
+    series: list[list[datetime]] = []
+    for at in returns:
+        if series and at - series[-1][-1] <= _HOUR:
+            series[-1].append(at)
+        else:
+            series.append([at])
+    return [_flap(ats, since, now) for ats in series if len(ats) >= _FLAPPING_RETURNS]
+
+
+def _flap(returns: list[datetime], since: datetime, now: datetime) -> Flap:
+    x = _x(returns[0], since, now)
+    return Flap(returns[0], returns[-1], len(returns), x, round(_x(returns[-1], since, now) - x, 1))
 
 
 def ticks(*, since: datetime, now: datetime, hours: int = 6) -> list[Tick]:

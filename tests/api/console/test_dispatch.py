@@ -296,3 +296,20 @@ def test_pages_cost_the_same_for_few_and_for_many(browser, django_assert_max_num
         browser.get("/resources")
     with django_assert_max_num_queries(14):
         browser.get("/resources/r1")
+
+
+def test_an_agents_page_lists_the_resources_at_it(browser):
+    make()
+    make("web-2")
+    make("gone")
+    ResourceRow.objects.filter(id="gone").update(state="deleted")
+    agent = Agent.objects.get(name="a1")
+
+    page = text_of(browser.get(f"/agents/{agent.id}"))
+
+    assert 'href="/resources/web"' in page
+    assert 'href="/resources/web-2"' in page
+    assert 'href="/resources/gone"' not in page
+    assert 'href="/resources?agent=a1"' in page
+    empty = text_of(browser.get(f"/agents/{Agent.objects.get(name='a2').id}"))
+    assert "No resource that you can read is assigned" in empty

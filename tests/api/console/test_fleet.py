@@ -273,6 +273,35 @@ def test_the_strip_is_empty_where_nothing_is_known():
     assert unread == new
 
 
+def test_a_flap_band_covers_returns_that_follow_each_other():
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    since = now - timedelta(hours=24)
+
+    def returns(*hours: float, before: str = "unavailable") -> list[Move]:
+        return [Move(since + timedelta(hours=hour), before, "ready") for hour in hours]
+
+    def bands(moves: list[Move]) -> list[tuple[float, float, int]]:
+        return [(flap.x, flap.width, flap.returns) for flap in timeline.flaps(moves, since=since, now=now)]
+
+    assert bands(returns(6, 6.5, 7.5, 12)) == [(250, 62.5, 3)]
+    assert bands(returns(6, 7.1, 8.2)) == []
+    assert bands(returns(6, 6.1)) == []
+    assert bands(returns(2.4, 3, 3.6, 18, 18.6, 19.2)) == [(100, 50, 3), (750, 50, 3)]
+    # The end of a drain is no return, and older ones are outside the strip.
+    assert bands(returns(6, 6.1, 6.2, before="draining")) == []
+    assert bands(returns(-1, -0.5, 0.2)) == []
+
+
+def test_flapping_ends_when_its_penalty_has_decayed(browser, agent, settings):
+    Agent.objects.filter(id=agent.id).update(flap_penalty=2.0, flapped_at=Now())
+    assert "yes (penalty 2.0)" in text_of(browser.get(f"/agents/{agent.id}"))
+
+    long_ago = timedelta(seconds=3 * settings.FLAP_WINDOW_SECONDS)
+    Agent.objects.filter(id=agent.id).update(flapped_at=Now() - long_ago)
+
+    assert "<dt>Flapping</dt><dd>no</dd>" in text_of(browser.get(f"/agents/{agent.id}"))
+
+
 def test_an_agent_that_registered_just_now_has_no_past(browser, agent):
     Agent.objects.filter(id=agent.id).update(created_at=Now() - timedelta(minutes=5), state_since=Now())
 
