@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from console.overrides import pairs
-from console.overrides.ladder import format_value, readable
+from console.overrides.value_text import format_value, readable
 from controlplane.errors import MalformedBody
 from controlplane.formats import strict_yaml
 from overrides.resolution.leaves import escape
@@ -68,7 +68,7 @@ def _fields(
     schema: Mapping[str, Any], value: Any, inherited: Any, pointer: str, root: Mapping[str, Any]
 ) -> Iterator[FormField]:
     for name, declared in schema.get("properties", {}).items():
-        member = _follow_reference(declared, root)
+        member = follow_reference(declared, root)
         where = f"{pointer}/{escape(name)}"
         own, below = _member(value, name), _member(inherited, name)
         if member.get("properties") and own is not None:
@@ -152,13 +152,13 @@ def _member(value: Any, name: str) -> Any:
 def _schema_at(schema: Mapping[str, Any], steps: list[str]) -> Mapping[str, Any]:
     current = schema
     for step in steps:
-        current = _follow_reference(current.get("properties", {}).get(step) or {}, schema)
+        current = follow_reference(current.get("properties", {}).get(step) or {}, schema)
         if not current:
             raise MalformedBody(f"The form has no field {readable('/' + '/'.join(steps))}. Reload the page.")
     return current
 
 
-def _follow_reference(declared: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+def follow_reference(declared: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     """Follow one reference into the schema's $defs; deeper ones are edited as YAML."""
     if not isinstance(declared, Mapping):
         return {}

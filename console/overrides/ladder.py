@@ -1,62 +1,37 @@
-"""EffectiveAttributes values as a table: one row per setting, one column per rung of the ladder."""
+"""Effective values as one matrix: a row for each setting, a column for each level with a value. Pure."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from console.overrides.matrix_rows import LayerValue, Row, rows_of
+from console.overrides.value_text import format_value
 from controlplane.errors.field_error import FieldError
 from controlplane.scopes import Scope
 from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.resolution.rails import GuardRail
-from overrides.resolution.resolve import Layer, Leaf, RefusedLeaf, RemovedLeaf, ShadowReason
+from overrides.resolution.resolve import Layer
 from overrides.resource_types import ResourceType
-
-_BECAUSE = {
-    ShadowReason.LESS_SPECIFIC: "a more specific scope sets another value",
-    ShadowReason.NOT_THE_LEAST: "the lowest value applies",
-    ShadowReason.NOT_THE_GREATEST: "the highest value applies",
-}
-_WINS = "the most specific value applies"
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A column: the platform defaults, or one scope of the ladder."""
+    """A column: the platform defaults, or one scope of the ladder. name: what the level does not say."""
 
     label: str
     scope: Scope
+    name: str = ""
     is_default: bool = False
+    is_here: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class LayerValue:
-    """Value of a setting in one layer, and whether it applies."""
+class Cell:
+    """What one level sets for a setting."""
 
-    value: str
-    layer: Layer
-    wins: bool
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A setting. value: the effective value. no_value_reason: why there is none."""
-
-    name: str
-    value: str
-    no_value_reason: str
-    cells: tuple[tuple[Rung, tuple[LayerValue, ...]], ...]
-
-    @property
-    def layer_values(self) -> list[LayerValue]:
-        """Return the values of all layers, the effective one first."""
-        return sorted(
-            (layer_value for _, cell in self.cells for layer_value in cell),
-            key=lambda layer_value: not layer_value.wins,
-        )
+    rung: Rung
+    values: tuple[LayerValue, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +46,11 @@ class Rail:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Group:
+    """The settings of one resource type."""
+
     type: ResourceType
-    rungs: tuple[Rung, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[tuple[Row, tuple[Cell, ...]], ...]
     rails: tuple[Rail, ...]
     # Problems of the combined values.
     warnings: tuple[FieldError, ...]
@@ -82,45 +58,61 @@ class Table:
     own: Layer | None
 
 
-def tables(effective: EffectiveAttributes) -> list[Table]:
-    return [_table(effective_type, effective.scope) for effective_type in effective.types]
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    rungs: tuple[Rung, ...]
+    groups: tuple[Group, ...]
+
+    @property
+    def width(self) -> int:
+        """The number of columns, with the setting and its effective value."""
+        return len(self.rungs) + 2
+
+
+def matrix(effective: EffectiveAttributes) -> Matrix:
+    """Return the settings of all types, with the levels that set any of them and the scope's own level."""
+    types = [(each, rows_of(each, effective.scope)) for each in effective.types]
+    layers = [value.layer for _, rows in types for row in rows for value in row.values]
+    rungs = rungs_of(effective.scope, layers)
+    return Matrix(rungs, tuple(_group(each, rows, effective.scope, rungs) for each, rows in types))
 
 
 def rungs_of(scope: Scope, layers: Sequence[Layer]) -> tuple[Rung, ...]:
-    """Return the rungs of the scope's ladder, after the platform defaults if there are any."""
-    defaults = [Rung("platform default", Scope(), True)] if any(layer.is_default for layer in layers) else []
-    return (*defaults, *(Rung(level_name(rung), rung) for rung in scope.ladder()))
+    """Return the levels of the layers and of the scope, platform defaults first."""
+    has_defaults = any(layer.is_default for layer in layers)
+    defaults = [Rung("platform default", Scope(), is_default=True)] if has_defaults else []
+    scopes = {layer.scope for layer in layers if not layer.is_default} | {scope}
+    return (*defaults, *(_rung(rung, scope) for rung in scope.ladder() if rung in scopes))
+
+
+def cells_of(row: Row, rungs: Sequence[Rung]) -> tuple[Cell, ...]:
+    """Return what each level sets for the row. All platform defaults share one."""
+    return tuple(
+        Cell(rung, tuple(value for value in row.values if _is_of(value.layer, rung))) for rung in rungs
+    )
 
 
 def level_name(scope: Scope) -> str:
     return scope.level.name.lower().replace("_", "-")
 
 
-def readable(pointer: str) -> str:
-    """`/labels/app.kubernetes.io~1name` as `labels › app.kubernetes.io/name`."""
-    steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-    return " › ".join(steps) or "(whole document)"
+def _rung(rung: Scope, scope: Scope) -> Rung:
+    name = rung.launch_plan or rung.workflow or " / ".join(filter(None, (rung.project, rung.domain)))
+    return Rung(level_name(rung), rung, name, is_here=rung == scope)
 
 
-def format_value(value: Any) -> str:
-    """Return non-empty text unchanged, and any other value as JSON."""
-    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+def _is_of(layer: Layer, rung: Rung) -> bool:
+    return rung.is_default if layer.is_default else not rung.is_default and layer.scope == rung.scope
 
 
-def _table(effective: EffectiveType, scope: Scope) -> Table:
-    rungs, layers = rungs_of(scope, effective.layers), effective.layers
-    own = next((layer for layer in layers if layer.scope == scope and not layer.is_default), None)
-    resolved = effective.resolved
-    rows = (
-        *(
-            _row(rungs, leaf.pointer, format_value(leaf.value), "", _leaf_values(leaf))
-            for leaf in resolved.leaves
-        ),
-        *(_row(rungs, leaf.pointer, "", "removed", _removed_values(leaf)) for leaf in resolved.removed),
-        *(_row(rungs, leaf.pointer, "", _refusal(leaf), [_refused_value(leaf)]) for leaf in resolved.refused),
-    )
-    return Table(
-        effective.resource_type, rungs, rows, tuple(map(_rail, effective.rails)), effective.warnings, own
+def _group(effective: EffectiveType, rows: Sequence[Row], scope: Scope, rungs: Sequence[Rung]) -> Group:
+    own = next((layer for layer in effective.layers if layer.scope == scope and not layer.is_default), None)
+    return Group(
+        effective.resource_type,
+        tuple((row, cells_of(row, rungs)) for row in rows),
+        tuple(map(_rail, effective.rails)),
+        effective.warnings,
+        own,
     )
 
 
@@ -137,39 +129,3 @@ def _bounds(rail: GuardRail) -> Iterator[str]:
         yield f"only {', '.join(map(format_value, rail.allowed))}"
     if rail.lock_below is not None:
         yield f"locked below the level {rail.lock_below.name.lower().replace('_', '-')}"
-
-
-def _row(
-    rungs: Sequence[Rung], pointer: str, value: str, no_value_reason: str, layer_values: Sequence[LayerValue]
-) -> Row:
-    cells = tuple(
-        (rung, tuple(layer_value for layer_value in layer_values if _belongs_to(layer_value.layer, rung)))
-        for rung in rungs
-    )
-    return Row(readable(pointer), value, no_value_reason, cells)
-
-
-def _belongs_to(layer: Layer, rung: Rung) -> bool:
-    # All defaults share one column, including those of a domain.
-    return rung.is_default if layer.is_default else not rung.is_default and layer.scope == rung.scope
-
-
-def _leaf_values(leaf: Leaf) -> list[LayerValue]:
-    return [LayerValue(format_value(leaf.value), leaf.source, True, _WINS), *_shadowed(leaf)]
-
-
-def _removed_values(removed: RemovedLeaf) -> list[LayerValue]:
-    return [LayerValue("null", removed.source, True, "null removes the inherited value"), *_shadowed(removed)]
-
-
-def _refused_value(refused: RefusedLeaf) -> LayerValue:
-    return LayerValue(format_value(refused.value), refused.source, False, _refusal(refused))
-
-
-def _refusal(refused: RefusedLeaf) -> str:
-    return f"rejected by the guard rail {refused.rail.name}: {refused.because}"
-
-
-def _shadowed(result: Leaf | RemovedLeaf) -> Iterator[LayerValue]:
-    for shadowed in result.shadowed:
-        yield LayerValue(format_value(shadowed.value), shadowed.layer, False, _BECAUSE[shadowed.because])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,9 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from console.cpctl_commands import cpctl, curl
-from console.overrides import freezes, ladder, request_step, three_way_diff, tree
+from console.overrides import freezes, ladder, matrix_page, request_step, three_way_diff, tree
 from console.overrides.form_input import address_of, scope_fields, segments_of
-from console.overrides.scheduled import Pending, pending_changes
+from console.overrides.scheduled import pending_changes
 from console.overrides.write_mode import readable_source
 from console.pages import page
 from console.templatetags.parts import scope_url
@@ -29,14 +27,8 @@ from overrides.loading.catalogue_cache import current_catalogue
 from overrides.resource_types import ResourceType
 from overrides.write_mode import reads_files
 
-
-@dataclass(frozen=True, slots=True)
-class EditableTable:
-    """A table of effective values, and whether the caller may edit the override at the scope."""
-
-    ladder: ladder.Table
-    may_edit: bool
-    pending: Sequence[Pending] = ()
+# Parameters of the page that change only its looks.
+_LOOKS = ("only_set", "tree_filter")
 
 
 @page
@@ -114,13 +106,14 @@ def _effective(
     except ControlplaneError as error:
         return {"problem": error}, 422
     settable = _settable(caller, scope)
-    pending = pending_changes(caller, scope)
+    pending, matrix = pending_changes(caller, scope), ladder.matrix(effective)
     context = {
         "scope": scope,
-        "tables": [
-            EditableTable(table, table.type.name in settable, pending.get(table.type.name, ()))
-            for table in ladder.tables(effective)
-        ],
+        "width": matrix.width,
+        "rungs": [(rung, _rung_url(caller, rung)) for rung in matrix.rungs],
+        "groups": matrix_page.page_groups(
+            matrix, _address(request, scope), editable=settable, pending=pending
+        ),
         "unset_pending": [
             change
             for name in pending.keys() - {row.resource_type.name for row in effective.types}
@@ -140,6 +133,17 @@ def _effective(
         **request_step.protection(caller, scope),
     }
     return context, 200
+
+
+def _address(request: HttpRequest, scope: Scope) -> matrix_page.Address:
+    looks = {name: text for name in _LOOKS if (text := request.GET.get(name, ""))}
+    return matrix_page.Address(scope, looks, request.GET.get("why", ""))
+
+
+def _rung_url(caller: Caller, rung: ladder.Rung) -> str:
+    """Return the page of the level's scope; empty if the caller may not read it."""
+    may_read = not rung.is_default and caller.verdict(Action.OVERRIDE_READ, rung.scope).allowed
+    return scope_url("overrides", rung.scope) if may_read else ""
 
 
 def _filter(request: HttpRequest) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console.overrides.ladder import format_value
+from console.overrides.value_text import format_value
 from controlplane.errors import FieldError, InvalidRequest, MalformedBody
 from controlplane.formats import strict_yaml
 from controlplane.scopes import SEGMENTS, Scope

@@ -15,7 +15,7 @@ from console import forms
 from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import cpctl, curl
 from console.overrides.form_input import OverrideForm, write_options
-from console.overrides.ladder import format_value, readable
+from console.overrides.value_text import format_value, readable
 from console.pages import actor_of, load_page, page
 from console.templatetags.parts import scope_url
 from controlplane.identity.callers import Caller

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from console.overrides.ladder import format_value, readable
+from console.overrides.value_text import format_value, readable
 from overrides.editing.plans import Difference
 from overrides.resolution.leaves import ABSENT, leaves, name_of
 from overrides.resolution.merging import Attributes, MergeRule, canonical

@@ -66,6 +66,7 @@ class Leaf:
     value: Any
     source: Layer
     shadowed: tuple[LosingValue, ...]
+    path: Path = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class RemovedLeaf:
     pointer: str
     source: Layer
     shadowed: tuple[LosingValue, ...]
+    path: Path = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class RefusedLeaf:
     source: Layer
     rail: GuardRail
     because: str
+    path: Path = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,7 @@ def admit(
         return layer, ()
     attributes = _without(layer.attributes, broken, rule)
     refused = tuple(
-        RefusedLeaf(name_of(breach.path), breach.value, layer, breach.rail, breach.reason)
+        RefusedLeaf(name_of(breach.path), breach.value, layer, breach.rail, breach.reason, breach.path)
         for breach in broken
     )
     return None if attributes is ABSENT else replace(layer, attributes=attributes), refused
@@ -242,7 +245,7 @@ def leaf_of(path: Path, value: Any, trace: MergeTrace, source: int) -> Leaf:
     below, above = trace.layers[:source], trace.layers[source + 1 :]
     losing_layers = below if reason is ShadowReason.LESS_SPECIFIC else (*below, *above)
     location = pointer(trace.attributes, path)
-    return Leaf(location, value, trace.layers[source], losing_values(path, losing_layers, reason))
+    return Leaf(location, value, trace.layers[source], losing_values(path, losing_layers, reason), path)
 
 
 def removed_leaves(trace: MergeTrace) -> tuple[RemovedLeaf, ...]:
@@ -259,7 +262,7 @@ def _removed(trace: MergeTrace) -> Iterable[RemovedLeaf]:
             if value is None and path not in paths and _removes_value(path, index, trace):
                 paths.add(path)
                 location = pointer(trace.attributes, path)
-                yield RemovedLeaf(location, layer, losing_values(path, trace.layers[:index]))
+                yield RemovedLeaf(location, layer, losing_values(path, trace.layers[:index]), path)
 
 
 def _removes_value(path: Path, index: int, trace: MergeTrace) -> bool:

@@ -106,7 +106,7 @@ class MergedLayers:
             return leaf_of(path, value, trace, source)
         location = pointer(trace.attributes, path)
         if source == len(parent.trace.layers):
-            return Leaf(location, value, trace.layers[source], parent.losing_at(path))
+            return Leaf(location, value, trace.layers[source], parent.losing_at(path), path)
         known = parent.leaves.get(path)
         if known is not None and known.value is value and known.pointer == location:
             return known

@@ -145,3 +145,24 @@ def test_the_tree_is_filtered_while_typing(page: Page) -> None:
     assert hindrances(page) == []
     tree.get_by_role("link", name=re.compile("MyExampleWorkflow")).click()
     page.wait_for_url(re.compile("workflow=MyExampleWorkflow"))
+
+
+def test_a_setting_opens_below_its_row_with_the_keyboard_and_stays_focused(
+    page: Page, look_around: LookAround
+) -> None:
+    page.goto(f"/overrides?{WORKFLOW}")
+    tab_to(page, "limits › cpu")
+    page.keyboard.press("Enter")
+
+    explanation = page.get_by_role("region", name="Why limits › cpu")
+    expect(explanation.get_by_role("row")).to_have_count(3)
+    expect(explanation.get_by_role("row").nth(1)).to_contain_text("Applies")
+    expect(page).to_have_url(re.compile("why=task_resource/limits/cpu"))
+    setting = page.get_by_role("link", name="limits › cpu")
+    expect(setting).to_be_focused()
+    expect(setting).to_have_attribute("aria-expanded", "true")
+    look_around(page, "effective")
+
+    page.keyboard.press("Enter")
+    expect(explanation).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("why="))

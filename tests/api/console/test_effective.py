@@ -99,3 +99,43 @@ def test_values_that_contradict_each_other_are_a_warning(browser):
     )
 
     assert "The limit of cpu, 2, is below its default, 6." in page
+
+
+def test_a_setting_is_explained_below_its_row_and_closed_again(browser):
+    put_override(Address("workflow_execution_config", Scope()), {"max_parallelism": 50}, actor=ACTOR)
+    put_override(
+        Address("workflow_execution_config", Scope(domain="production")), {"max_parallelism": 9}, actor=ACTOR
+    )
+    setting = "/overrides?domain=production&why=workflow_execution_config/max_parallelism"
+
+    closed = unescape(browser.get("/overrides?domain=production&only_set=1").content.decode())
+    opened = unescape(browser.get(f"{setting}&only_set=1").content.decode())
+    other = browser.get("/overrides?domain=production&why=<b>x").content.decode()
+
+    assert f"{setting.replace('&why', '&only_set=1&why')}#why".removeprefix("/overrides") in closed
+    assert "Why max_parallelism" not in closed + other
+    assert "<b>x" not in other
+    explanation = opened.partition('aria-label="Why max_parallelism"')[2].partition("</section>")[0]
+    assert "Applies: the most specific value applies." in explanation
+    assert "Does not apply: a more specific scope sets another value." in explanation
+    assert explanation.count(f'v1</td>\n<td data-label="Changed by">{ACTOR.name}') == 2
+    assert '"?domain=production&only_set=1#workflow_execution_config"' in opened
+
+
+def test_only_levels_with_values_are_columns_and_other_pages_are_linked_as_far_as_they_are_readable(browser):
+    make_project()
+    put_override(Address("workflow_execution_config", Scope()), {"max_parallelism": 50}, actor=ACTOR)
+    reader = principals.create_principal("joe", kind=PrincipalKind.PERSON, actor=ACTOR)
+    role_bindings.bind_role(reader, Role.VIEWER, Scope(project="flytesnacks"), actor=ACTOR)
+    joe = Client()
+    joe.force_login(reader)
+
+    for client, may_read_all in ((browser, True), (joe, False)):
+        page = client.get("/overrides?project=flytesnacks&domain=development").content.decode()
+        head = page.partition("<thead>")[2].partition("</thead>")[0]
+        assert ">global<" in head
+        assert ">project-domain<" in head
+        assert ">domain<" not in head
+        assert ">project<" not in head
+        assert ('href="/overrides"' in head) is may_read_all
+        assert ("Set override" in page) is may_read_all

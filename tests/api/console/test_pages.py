@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from console.fleet import counts as fleet
 from console.fleet.list_query import matching_agents
-from console.overrides import ladder
+from console.overrides import value_text
 from console.templatetags.times import ago
 from controlplane.access import principals, role_bindings
 from controlplane.access.models import AuditRecord, PrincipalKind
@@ -188,14 +188,14 @@ def test_where_nothing_is_set_the_page_says_how_to_set_something_there(db):
     ],
 )
 def test_a_pointer_is_shown_in_words(pointer, words):
-    assert ladder.readable(pointer) == words
+    assert value_text.readable(pointer) == words
 
 
 @pytest.mark.parametrize(
     ("value", "words"), [("1Gi", "1Gi"), ("", '""'), (True, "true"), (["Zürich"], '["Zürich"]'), ({}, "{}")]
 )
 def test_a_value_is_shown_plainly(value, words):
-    assert ladder.format_value(value) == words
+    assert value_text.format_value(value) == words
 
 
 @pytest.mark.parametrize(

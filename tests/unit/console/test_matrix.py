@@ -1,0 +1,202 @@
+"""The matrix of effective values: which rows, lines and levels it has."""
+
+from __future__ import annotations
+
+import pytest
+
+from console.overrides.explanation import explain
+from console.overrides.ladder import matrix
+from console.overrides.matrix_rows import Row
+from console.overrides.value_text import lines_of
+from controlplane.scopes import Level, Scope
+from overrides.effective.results import EffectiveAttributes, EffectiveType
+from overrides.resolution.merging import Combine, MergeRule, Strategy
+from overrides.resolution.rails import GuardRail
+from overrides.resolution.resolve import Layer, resolve
+from overrides.resource_types import BUILT_IN
+from overrides.resource_types.definition import ResourceType
+
+WORKFLOW = Scope("development", "flytesnacks", "train")
+GLOBAL, PROJECT = Scope(), Scope(project="flytesnacks")
+CONFIG, TASKS = BUILT_IN["workflow_execution_config"], BUILT_IN["task_resource"]
+
+
+def effective_of(kind: ResourceType, *layers: Layer, rails: tuple[GuardRail, ...] = ()) -> EffectiveType:
+    return EffectiveType(kind, resolve(WORKFLOW, layers, kind.rule, rails), rails, layers)
+
+
+def matrix_of(*types: EffectiveType) -> list[dict[str, Row]]:
+    groups = matrix(EffectiveAttributes(WORKFLOW, types, "")).groups
+    return [{row.name: row for row, _ in group.rows} for group in groups]
+
+
+def envs(*pairs: tuple[str, str]) -> dict[str, object]:
+    return {"envs": {"values": [{"key": key, "value": value} for key, value in pairs]}}
+
+
+def texts(row: Row) -> list[tuple[str, bool, Level]]:
+    return [(value.text, value.wins, value.layer.scope.level) for value in row.values]
+
+
+@pytest.mark.parametrize(
+    ("value", "lines"),
+    [
+        ("1Gi", ("1Gi",)),
+        ("", ('""',)),
+        (True, ("true",)),
+        (None, ("null",)),
+        ([], ("[]",)),
+        ({}, ("{}",)),
+        (["gpu", "spot"], ("gpu", "spot")),
+        ([1, None, ""], ("1", "null", '""')),
+        ({"team": "ml", "n": 1}, ("team=ml", "n=1")),
+        ({"team": ""}, ("team=",)),
+        ({"deep": {"er": 1}}, ('{"deep": {"er": 1}}',)),
+        ([{"key": "A", "value": "1"}, {"name": "B", "value": "x=y"}], ("A=1", "B=x=y")),
+        ([{"key": "A", "$remove": True}], ("A=null",)),
+        ([{"key": "A", "operator": "Exists"}], ("key=A, operator=Exists",)),
+        ([{"ids": ["a", "b"], "spec": {"x": 1}}], ('ids=a, b, spec={"x": 1}',)),
+        ([["a"], {}], ('["a"]', "{}")),
+    ],
+)
+def test_a_list_or_an_object_of_plain_values_has_a_line_for_each(value, lines):
+    assert lines_of(value) == lines
+
+
+def test_only_levels_that_set_something_in_any_type_are_columns_and_the_scope_itself():
+    tasks = effective_of(TASKS, Layer(GLOBAL, {"limits": {"cpu": "2"}}))
+    config = effective_of(CONFIG, Layer(PROJECT, {"max_parallelism": 5}))
+
+    found = matrix(EffectiveAttributes(WORKFLOW, (tasks, config), ""))
+
+    assert [(rung.label, rung.name, rung.is_here) for rung in found.rungs] == [
+        ("global", "", False),
+        ("project", "flytesnacks", False),
+        ("workflow", "train", True),
+    ]
+    assert found.width == 5
+    assert [[len(cells) for _, cells in group.rows] for group in found.groups] == [[3], [3]]
+
+
+def test_platform_defaults_are_one_column_before_all_others():
+    layers = [Layer(GLOBAL, {"max_parallelism": 1}, is_default=True), Layer(GLOBAL, {"max_parallelism": 2})]
+    layers.insert(1, Layer(Scope("development"), {"max_parallelism": 3}, is_default=True))
+
+    found = matrix(EffectiveAttributes(WORKFLOW, (effective_of(CONFIG, *layers),), ""))
+
+    assert [rung.label for rung in found.rungs] == ["platform default", "global", "workflow"]
+    ((_, cells),) = found.groups[0].rows
+    assert [[value.text for value in cell.values] for cell in cells] == [["3", "1"], ["2"], []]
+
+
+def test_environment_variables_are_one_row_with_a_line_for_each():
+    upper = Layer(PROJECT, envs(("LOG_LEVEL", "debug"), ("REGION", "eu")))
+    own = Layer(WORKFLOW, envs(("LOG_LEVEL", "info")))
+
+    (rows,) = matrix_of(effective_of(CONFIG, upper, own))
+
+    assert list(rows) == ["envs › values"]
+    row = rows["envs › values"]
+    assert row.pointer == "/envs/values"
+    assert row.lines == ("LOG_LEVEL=info", "REGION=eu")
+    assert texts(row) == [
+        ("LOG_LEVEL=info", True, Level.WORKFLOW),
+        ("LOG_LEVEL=debug", False, Level.PROJECT),
+        ("REGION=eu", True, Level.PROJECT),
+    ]
+    assert not row.inherited
+
+
+def test_a_variable_that_a_level_removes_is_no_effective_line():
+    upper = Layer(PROJECT, envs(("LOG_LEVEL", "debug"), ("REGION", "eu")))
+    own = Layer(WORKFLOW, {"envs": {"values": [{"key": "REGION", "$remove": True}]}})
+
+    (rows,) = matrix_of(effective_of(CONFIG, upper, own))
+
+    row = rows["envs › values"]
+    assert row.lines == ("LOG_LEVEL=debug",)
+    assert ("REGION=null", True, Level.WORKFLOW) in texts(row)
+    assert ("REGION=eu", False, Level.PROJECT) in texts(row)
+
+
+def test_labels_are_one_row_and_an_item_with_a_name_another():
+    config = effective_of(CONFIG, Layer(PROJECT, {"labels": {"values": {"team": "ml", "a/b": "1"}}}))
+    plugins = BUILT_IN["plugin_override"]
+    item = {"task_type": "spark", "plugin_id": ["a", "b"], "missing_plugin_behavior": "FAIL"}
+    others = effective_of(plugins, Layer(PROJECT, {"overrides": [item, {"task_type": "ray"}]}))
+
+    labels, items = matrix_of(config, others)
+
+    assert labels["labels › values"].lines == ("team=ml", "a/b=1")
+    assert items["overrides › spark"].lines == ("plugin_id=a, b", "missing_plugin_behavior=FAIL")
+    assert items["overrides › spark"].pointer == "/overrides/[task_type=spark]"
+    # An item with nothing but its name is shown by it.
+    assert items["overrides › ray"].lines == ("task_type=ray",)
+
+
+def test_settings_are_in_the_order_of_the_schema():
+    layer = Layer(GLOBAL, {"limits": {"memory": "1Gi", "cpu": "2"}, "defaults": {"cpu": "1"}})
+
+    (rows,) = matrix_of(effective_of(TASKS, layer))
+
+    assert list(rows) == ["defaults › cpu", "limits › cpu", "limits › memory"]
+
+
+def test_a_setting_is_inherited_unless_the_scope_sets_what_applies():
+    layers = [
+        Layer(PROJECT, {"max_parallelism": 5, "interruptible": True, "overwrite_cache": True}),
+        Layer(WORKFLOW, {"max_parallelism": 7, "interruptible": None}),
+    ]
+
+    (rows,) = matrix_of(effective_of(CONFIG, *layers))
+
+    assert {name: row.inherited for name, row in rows.items()} == {
+        "max_parallelism": False,
+        "interruptible": False,
+        "overwrite_cache": True,
+    }
+    assert (rows["interruptible"].lines, rows["interruptible"].no_value_reason) == ((), "removed")
+
+
+def test_a_value_that_loses_although_it_is_set_here_is_inherited():
+    rule = MergeRule(Strategy.MERGE, combine={("max_parallelism",): Combine.MIN})
+    kind = ResourceType("t", None, "T", "", "t", rule, CONFIG.schema)
+    layers = [Layer(PROJECT, {"max_parallelism": 5}), Layer(WORKFLOW, {"max_parallelism": 7})]
+
+    (rows,) = matrix_of(effective_of(kind, *layers))
+
+    assert rows["max_parallelism"].lines == ("5",)
+    assert rows["max_parallelism"].inherited
+    assert {value.why for value in rows["max_parallelism"].values if not value.wins} == {
+        "the lowest value applies"
+    }
+
+
+def test_a_value_that_a_guard_rail_rejects_is_in_the_row_of_the_value_that_applies():
+    rail = GuardRail("cap", GLOBAL, "workflow_execution_config", ("max_parallelism",), maximum=10)
+    layers = [Layer(PROJECT, {"max_parallelism": 5}), Layer(WORKFLOW, {"max_parallelism": 99})]
+
+    (both,) = matrix_of(effective_of(CONFIG, *layers, rails=(rail,)))
+    (alone,) = matrix_of(effective_of(CONFIG, layers[1], rails=(rail,)))
+
+    assert both["max_parallelism"].lines == ("5",)
+    assert both["max_parallelism"].inherited
+    assert ("99", False, Level.WORKFLOW) in texts(both["max_parallelism"])
+    assert alone["max_parallelism"].no_value_reason.startswith("rejected by the guard rail cap")
+    assert not alone["max_parallelism"].inherited
+
+
+def test_an_explanation_has_what_applies_first_and_the_scope_itself_although_it_sets_nothing():
+    layers = [Layer(GLOBAL, {"max_parallelism": 1}), Layer(PROJECT, {"max_parallelism": 5})]
+    found = matrix(EffectiveAttributes(WORKFLOW, (effective_of(CONFIG, *layers),), ""))
+    ((row, cells),) = found.groups[0].rows
+
+    steps = explain(row, cells).steps
+
+    assert [(step.rung.label, step.applies) for step in steps] == [
+        ("project", True),
+        ("global", False),
+        ("workflow", False),
+    ]
+    assert steps[2].layer is None
+    assert "inherited" in steps[2].whys[0]
