@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from console.overrides.ladder import Cell, Rung
 from console.overrides.matrix_rows import LayerValue, Row
+from controlplane.scopes import Scope
 from overrides.resolution.resolve import Layer
 
 
 @dataclass(frozen=True, slots=True)
+class Author:
+    """The version that set a value, and who wrote it, when and why. version: 0 for a platform default."""
+
+    version: int
+    name: str
+    at: datetime | None
+    reason: str = ""
+    declared_in: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """What one level sets for a setting. layer: None if the level sets nothing.
+    """What one level sets for a setting. layer, author: None if the level sets nothing.
 
     whys: the reasons of its values, each once. applies: whether any of them applies.
     """
@@ -21,31 +34,48 @@ class Step:
     layer: Layer | None
     values: tuple[LayerValue, ...]
     whys: tuple[str, ...]
+    author: Author | None = None
 
     @property
     def applies(self) -> bool:
         return any(value.wins for value in self.values)
 
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    row: Row
-    steps: tuple[Step, ...]
+    @property
+    def can_be_removed(self) -> bool:
+        return self.layer is not None and not self.layer.is_default
 
 
-def explain(row: Row, cells: Sequence[Cell]) -> Explanation:
-    """Return the levels that set the row, and the scope's own, the one that applies first."""
-    steps = sorted(_steps(cells), key=lambda step: (not step.applies, step.layer is None))
-    return Explanation(row, tuple(steps))
+def explain(row: Row, cells: Sequence[Cell], authors: Mapping[Scope, Author]) -> tuple[Step, ...]:
+    """Return the levels that set the row, and the scope's own, the one that applies first.
+
+    authors: who set the value, by scope; of other layers, the author of their last version.
+    """
+    steps = _steps(row, cells, authors)
+    return tuple(sorted(steps, key=lambda step: (not step.applies, step.layer is None)))
 
 
-def _steps(cells: Sequence[Cell]) -> Iterator[Step]:
+def _steps(row: Row, cells: Sequence[Cell], authors: Mapping[Scope, Author]) -> Iterator[Step]:
     """Yield the levels, the most specific first. Platform defaults are several layers."""
     for cell in reversed(cells):
-        for layer in dict.fromkeys(id(value.layer) for value in cell.values):
-            values = tuple(value for value in cell.values if id(value.layer) == layer)
-            yield Step(
-                cell.rung, values[0].layer, values, tuple(dict.fromkeys(value.why for value in values))
-            )
+        layers = {id(value.layer): value.layer for value in cell.values}
+        for identity, layer in layers.items():
+            values = tuple(value for value in cell.values if id(value.layer) == identity)
+            whys = tuple(dict.fromkeys(value.why for value in values))
+            yield Step(cell.rung, layer, values, whys, _author(layer, authors))
         if cell.rung.is_here and not cell.values:
-            yield Step(cell.rung, None, (), ("nothing is set here, so the value is inherited",))
+            yield Step(cell.rung, None, (), (_nothing_here(row),))
+
+
+def _author(layer: Layer, authors: Mapping[Scope, Author]) -> Author | None:
+    if not layer.is_default and layer.scope in authors:
+        return authors[layer.scope]
+    origin = layer.origin
+    if origin is None:
+        return None
+    return Author(
+        origin.version, origin.changed_by, origin.changed_at, origin.change_message, origin.declared_in
+    )
+
+
+def _nothing_here(row: Row) -> str:
+    return "nothing is set here, so the value is inherited" if row.lines else "nothing is set here"

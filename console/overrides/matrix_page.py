@@ -6,9 +6,10 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from console.overrides import explanation, ladder
+from console.overrides import explanation_page, ladder
 from console.overrides.matrix_rows import Row
 from console.overrides.scheduled import Pending
+from controlplane.identity.callers import Caller
 from controlplane.scopes import Scope
 
 
@@ -19,7 +20,7 @@ class PageRow:
     row: Row
     cells: tuple[ladder.Cell, ...]
     url: str
-    explained: explanation.Explanation | None
+    explained: explanation_page.Explanation | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +35,27 @@ class PageGroup:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of the page. opened: the setting whose explanation is open, as `type/pointer`."""
+    """The address of the page. opened: the setting whose explanation is open, as `type/pointer`.
+
+    without: the level of the opened setting whose removal the caller asks about.
+    """
 
     scope: Scope
     looks: Mapping[str, str]
     opened: str = ""
+    without: str = ""
 
-    def opening(self, setting: str) -> str:
-        """Return the address with the explanation of the setting, or without if it is open."""
+    def with_explanation(self, setting: str = "") -> str:
+        """Return the address with the explanation of the setting open; of none if it is empty."""
         segments = {name: value for name, value in self.scope.segments.items() if value}
-        why = {} if setting == self.opened else {"why": setting}
+        why = {"why": setting} if setting else {}
         return f"?{urlencode({**segments, **self.looks, **why}, safe='/')}"
 
 
 def page_groups(
     matrix: ladder.Matrix,
     address: Address,
+    caller: Caller,
     *,
     editable: Container[str],
     pending: Mapping[str, Sequence[Pending]],
@@ -57,7 +63,7 @@ def page_groups(
     return [
         PageGroup(
             group,
-            tuple(_page_row(group, row, cells, address) for row, cells in group.rows),
+            tuple(_page_row(group, row, cells, address, caller) for row, cells in group.rows),
             group.type.name in editable,
             pending.get(group.type.name, ()),
         )
@@ -65,7 +71,13 @@ def page_groups(
     ]
 
 
-def _page_row(group: ladder.Group, row: Row, cells: tuple[ladder.Cell, ...], address: Address) -> PageRow:
+def _page_row(
+    group: ladder.Group, row: Row, cells: tuple[ladder.Cell, ...], address: Address, caller: Caller
+) -> PageRow:
     setting = f"{group.type.name}{row.pointer}"
-    explained = explanation.explain(row, cells) if setting == address.opened else None
-    return PageRow(row, cells, address.opening(setting), explained)
+    url = address.with_explanation(setting)
+    if setting != address.opened:
+        return PageRow(row, cells, url, None)
+    question = explanation_page.Question(group.type, row, cells, url, address.without)
+    explained = explanation_page.explanation_of(question, caller)
+    return PageRow(row, cells, address.with_explanation(), explained)

@@ -12,7 +12,7 @@ from console.cpctl_commands import cpctl, curl
 from console.overrides import freezes, ladder, matrix_page, request_step, three_way_diff, tree
 from console.overrides.form_input import address_of, scope_fields, segments_of
 from console.overrides.scheduled import pending_changes
-from console.overrides.write_mode import readable_source
+from console.overrides.write_mode import may_set, readable_source
 from console.pages import page
 from console.templatetags.parts import scope_url
 from controlplane.errors import ControlplaneError, PermissionDenied
@@ -25,7 +25,6 @@ from overrides.effective.effective import effective_attributes
 from overrides.effective.results import EffectiveAttributes
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.resource_types import ResourceType
-from overrides.write_mode import reads_files
 
 # Parameters of the page that change only its looks.
 _LOOKS = ("only_set", "tree_filter")
@@ -112,7 +111,7 @@ def _effective(
         "width": matrix.width,
         "rungs": [(rung, _rung_url(caller, rung)) for rung in matrix.rungs],
         "groups": matrix_page.page_groups(
-            matrix, _address(request, scope), editable=settable, pending=pending
+            matrix, _address(request, scope), caller, editable=settable, pending=pending
         ),
         "unset_pending": [
             change
@@ -137,7 +136,7 @@ def _effective(
 
 def _address(request: HttpRequest, scope: Scope) -> matrix_page.Address:
     looks = {name: text for name in _LOOKS if (text := request.GET.get(name, ""))}
-    return matrix_page.Address(scope, looks, request.GET.get("why", ""))
+    return matrix_page.Address(scope, looks, request.GET.get("why", ""), request.GET.get("without", ""))
 
 
 def _rung_url(caller: Caller, rung: ladder.Rung) -> str:
@@ -171,12 +170,10 @@ def _copies(request: HttpRequest, effective: EffectiveAttributes) -> dict[str, s
 
 def _settable(caller: Caller, scope: Scope) -> dict[str, ResourceType]:
     """Return the resource types that the caller can override at the scope."""
-    if reads_files() or not caller.verdict(Action.OVERRIDE_WRITE, scope).allowed:
-        return {}
     return {
         resource_type.name: resource_type
         for resource_type in current_catalogue().types.values()
-        if scope.level not in resource_type.not_at
+        if may_set(caller, scope, resource_type)
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from django.db.models import F, OuterRef, Q, Subquery, TextField
@@ -15,9 +15,11 @@ from overrides.models import OverrideVersion
 from overrides.projects import check_known
 from overrides.querysets import Differs, OverrideQuerySet
 from overrides.resolution.addresses import Address
-from overrides.resolution.leaves import Path, leaves, pointer
+from overrides.resolution.leaves import ABSENT, Path, leaves, pointer, value_at
 from overrides.resolution.merging import Attributes, MergeRule, canonical
 
+# Versions read at once when looking for the one that set a value: mostly one of the last.
+_STEP = 50
 _ADDRESS = ("project", "domain", "workflow", "launch_plan", "resource_type")
 
 
@@ -128,6 +130,27 @@ def blame(address: Address, rule: MergeRule, *, as_of: int | None = None) -> lis
         BlamedLeaf(pointer(newest, path), value, versions_by_path[path])
         for path, value in leaves(newest, rule)
     ]
+
+
+def version_that_set(address: Address, path: Path) -> OverrideVersion | None:
+    """Return the version since which the override sets its present value at the path; None if it sets none.
+
+    Unlike `blame`, reads the history only until the value differs.
+    """
+    since, text = None, ""
+    for version in _newest_first(address):
+        value = ABSENT if version.attributes is None else value_at(version.attributes, path)
+        if value is ABSENT or (since is not None and canonical(value) != text):
+            break
+        since, text = version, canonical(value)
+    return since
+
+
+def _newest_first(address: Address) -> Iterator[OverrideVersion]:
+    rows = versions_of(address).order_by("-version")
+    while batch := list(rows[:_STEP]):
+        yield from batch
+        rows = rows.filter(version__lt=batch[-1].version)
 
 
 def address_of(row: OverrideVersion) -> Address:

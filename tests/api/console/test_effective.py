@@ -1,5 +1,6 @@
 """The page of effective values tells of guard rails and platform defaults."""
 
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -10,7 +11,7 @@ from controlplane.access.models import PrincipalKind
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from overrides.editing.guard_rails import GuardRailSpec, put_rail
-from overrides.editing.writes import delete_override, put_override
+from overrides.editing.writes import delete_override, get_override, put_override
 from overrides.loading.platform_defaults import platform_defaults
 from overrides.resolution.addresses import Address
 from tests.support.api_client import ACTOR, make_project
@@ -118,7 +119,8 @@ def test_a_setting_is_explained_below_its_row_and_closed_again(browser):
     explanation = opened.partition('aria-label="Why max_parallelism"')[2].partition("</section>")[0]
     assert "Applies: the most specific value applies." in explanation
     assert "Does not apply: a more specific scope sets another value." in explanation
-    assert explanation.count(f'v1</td>\n<td data-label="Changed by">{ACTOR.name}') == 2
+    assert explanation.count(f'<td data-label="Set by">{ACTOR.name}</td>') == 2
+    assert "/overrides/workflow_execution_config/edit?domain=production" in explanation
     assert '"?domain=production&only_set=1#workflow_execution_config"' in opened
 
 
@@ -139,3 +141,81 @@ def test_only_levels_with_values_are_columns_and_other_pages_are_linked_as_far_a
         assert ">project<" not in head
         assert ('href="/overrides"' in head) is may_read_all
         assert ("Set override" in page) is may_read_all
+
+
+def test_an_explanation_names_the_version_that_set_the_value_and_links_to_what_it_changed(browser):
+    address = Address("workflow_execution_config", Scope(domain="production"))
+    for parallelism, interruptible in ((5, True), (7, True), (7, False)):
+        attributes = {"max_parallelism": parallelism, "interruptible": interruptible}
+        put_override(address, attributes, actor=replace(ACTOR, name=f"author-of-{parallelism}"))
+
+    page = browser.get("/overrides?domain=production&why=workflow_execution_config/max_parallelism")
+    explanation = unescape(page.content.decode()).partition('aria-label="Why')[2].partition("</section>")[0]
+
+    assert 'history?domain=production&from=1&to=2" title="Changes of version 2">v2</a>' in explanation
+    assert "author-of-7" in explanation
+    assert (
+        browser.get("/overrides/workflow_execution_config/history?domain=production&from=1&to=2").status_code
+        == 200
+    )
+
+
+def test_a_removal_is_previewed_and_changes_nothing(browser):
+    make_project()
+    address = Address("workflow_execution_config", Scope())
+    put_override(address, {"max_parallelism": 50}, actor=ACTOR)
+    put_override(
+        Address("workflow_execution_config", Scope(domain="production")), {"max_parallelism": 9}, actor=ACTOR
+    )
+
+    page = browser.get(
+        "/overrides?domain=production&why=workflow_execution_config/max_parallelism&without=domain"
+    )
+    removal = unescape(page.content.decode()).partition('id="removal"')[2].partition("</section>")[0]
+
+    assert "If max_parallelism were removed at domain production" in removal
+    assert "Effective values change at <strong>2 scopes</strong>" in removal
+    assert "The override sets nothing else and would be deleted." in removal
+    assert (
+        '<td data-label="Now" class="mono">9</td><td data-label="If removed" class="mono">50</td>' in removal
+    )
+    assert get_override(Address("workflow_execution_config", Scope(domain="production"))).version == 1
+
+
+@pytest.mark.parametrize("level", ["project", "global", "platform default", "nothing", "<b>"])
+def test_a_removal_is_previewed_only_at_a_level_that_sets_the_value_and_that_the_caller_reads(browser, level):
+    make_project()
+    put_override(Address("workflow_execution_config", Scope()), {"max_parallelism": 50}, actor=ACTOR)
+    place = Scope(project="flytesnacks", domain="development")
+    put_override(Address("workflow_execution_config", place), {"max_parallelism": 9}, actor=ACTOR)
+    reader = principals.create_principal("joe", kind=PrincipalKind.PERSON, actor=ACTOR)
+    role_bindings.bind_role(reader, Role.VIEWER, place, actor=ACTOR)
+    joe = Client()
+    joe.force_login(reader)
+    address = (
+        "/overrides?project=flytesnacks&domain=development&why=workflow_execution_config/max_parallelism"
+    )
+
+    refused = joe.get(f"{address}&without={level}")
+    allowed = joe.get(f"{address}&without=project-domain").content.decode()
+
+    assert refused.status_code == 200
+    assert 'id="removal"' not in refused.content.decode()
+    assert "<b>" not in refused.content.decode()
+    assert 'id="removal"' in allowed
+    # joe writes nothing, and reads no history of all scopes.
+    assert "at this level" not in allowed
+    assert 'href="/overrides/workflow_execution_config/history"' not in allowed
+
+
+def test_a_removal_is_previewed_where_files_refuse_changes(browser, settings):
+    make_project()
+    place = Scope(project="flytesnacks")
+    put_override(Address("workflow_execution_config", place), {"max_parallelism": 9}, actor=ACTOR)
+    settings.OVERRIDES_SOURCE = "file"
+    address = "/overrides?project=flytesnacks&why=workflow_execution_config/max_parallelism&without=project"
+
+    page = browser.get(address).content.decode()
+
+    assert 'id="removal"' in page
+    assert "at this level" not in page

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from console.overrides.explanation import explain
-from console.overrides.ladder import matrix
+from console.overrides.explanation import Author, explain
+from console.overrides.ladder import Cell, matrix
 from console.overrides.matrix_rows import Row
 from console.overrides.value_text import lines_of
 from controlplane.scopes import Level, Scope
 from overrides.effective.results import EffectiveAttributes, EffectiveType
+from overrides.loading.layers import LayerOrigin
 from overrides.resolution.merging import Combine, MergeRule, Strategy
 from overrides.resolution.rails import GuardRail
 from overrides.resolution.resolve import Layer, resolve
@@ -187,16 +188,57 @@ def test_a_value_that_a_guard_rail_rejects_is_in_the_row_of_the_value_that_appli
 
 
 def test_an_explanation_has_what_applies_first_and_the_scope_itself_although_it_sets_nothing():
-    layers = [Layer(GLOBAL, {"max_parallelism": 1}), Layer(PROJECT, {"max_parallelism": 5})]
-    found = matrix(EffectiveAttributes(WORKFLOW, (effective_of(CONFIG, *layers),), ""))
-    ((row, cells),) = found.groups[0].rows
+    row, cells = only_row(Layer(GLOBAL, {"max_parallelism": 1}), Layer(PROJECT, {"max_parallelism": 5}))
 
-    steps = explain(row, cells).steps
+    steps = explain(row, cells, {})
 
     assert [(step.rung.label, step.applies) for step in steps] == [
         ("project", True),
         ("global", False),
         ("workflow", False),
     ]
-    assert steps[2].layer is None
+    assert (steps[2].layer, steps[2].can_be_removed) == (None, False)
     assert "inherited" in steps[2].whys[0]
+    assert steps[0].can_be_removed
+
+
+def test_an_explanation_names_who_set_the_value_and_otherwise_who_wrote_the_layer():
+    default = Layer(GLOBAL, {"max_parallelism": 3}, LayerOrigin(changed_by="platform"), is_default=True)
+    layers = [
+        default,
+        Layer(GLOBAL, {"max_parallelism": 1}, LayerOrigin(version=9, changed_by="ann")),
+        Layer(WORKFLOW, {"max_parallelism": 5}, LayerOrigin(version=4, changed_by="bob")),
+    ]
+    row, cells = only_row(*layers)
+
+    steps = explain(row, cells, {GLOBAL: Author(2, "eve", None)})
+
+    assert [(step.rung.label, step.author.version, step.author.name) for step in steps if step.author] == [
+        ("workflow", 4, "bob"),
+        ("global", 2, "eve"),
+        # The global override and the platform defaults have one scope, and two authors.
+        ("platform default", 0, "platform"),
+    ]
+    assert not steps[2].can_be_removed
+
+
+def test_a_level_some_of_whose_lines_apply_has_both_reasons():
+    row, cells = only_row(
+        Layer(PROJECT, {"labels": {"values": {"team": "ml", "tier": "1"}}}),
+        Layer(WORKFLOW, {"labels": {"values": {"tier": "2"}}}),
+    )
+
+    steps = {step.rung.label: step for step in explain(row, cells, {})}
+
+    assert steps["project"].applies
+    assert steps["project"].whys == (
+        "the most specific value applies",
+        "a more specific scope sets another value",
+    )
+
+
+def only_row(*layers: Layer) -> tuple[Row, tuple[Cell, ...]]:
+    ((row, cells),) = (
+        matrix(EffectiveAttributes(WORKFLOW, (effective_of(CONFIG, *layers),), "")).groups[0].rows
+    )
+    return row, cells
