@@ -15,12 +15,14 @@ class Precondition:
     """The version that a write expects.
 
     versions: accepted versions; None without If-Match. any_version: `If-Match: *`.
-    must_be_new: `If-None-Match: *`.
+    must_be_new: `If-None-Match: *`. may_omit_version: the write may replace any version without If-Match, as
+    in a dry run.
     """
 
     versions: frozenset[int] | None = None
     any_version: bool = False
     must_be_new: bool = False
+    may_omit_version: bool = False
 
     @property
     def is_set(self) -> bool:
@@ -54,7 +56,7 @@ def _check_version(precondition: Precondition, current: int) -> None:
             f'The object already exists, at version "{etag}". Read it, and send its ETag in If-Match.',
             current=etag,
         )
-    if precondition.any_version:
+    if precondition.any_version or (precondition.versions is None and precondition.may_omit_version):
         return
     if precondition.versions is None:
         raise VersionRequired(

@@ -24,7 +24,7 @@ _HEADERS = (
 )
 _EXPOSED = (
     b"ETag, Location, Retry-After, WWW-Authenticate, X-Request-ID, Grpc-Metadata-Content-Type,"
-    b" X-Controlplane-Position, X-Controlplane-Staleness, Age"
+    b" X-Controlplane-Position, X-Controlplane-Staleness, Age, RateLimit, RateLimit-Policy"
 )
 _ORIGIN = re.compile(r"https?://[^/?#\s@]+")
 Header = tuple[bytes, bytes]

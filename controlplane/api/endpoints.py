@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from controlplane.access.denials import note_denial
 from controlplane.api import idempotency
+from controlplane.api.dry_runs import is_dry_run
 from controlplane.api.fields import Query
 from controlplane.api.replica_reads import read_with_staleness
 from controlplane.api.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
@@ -29,7 +30,6 @@ from controlplane.replicas import reading
 from controlplane.web.unknown_outcomes import UNKNOWN_OUTCOME
 
 View = TypeVar("View", bound="Endpoint")
-_TRUE = {"true", "1"}
 # Seconds. People do not notice; who changed something reads it with the position of the change.
 OF_LISTS = 5.0
 
@@ -93,6 +93,9 @@ class Endpoint(APIView):
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault("Cache-Control", "no-store")
+        if use := getattr(request._request, "rate_use", None):
+            for name, value in use.headers().items():
+                response.headers[name] = value
         if response.status_code == HTTPStatus.UNSUPPORTED_MEDIA_TYPE and request.method == "PATCH":
             # RFC 5789 section 2.2.
             response["Accept-Patch"] = ", ".join(parser.media_type for parser in self.get_parsers())
@@ -126,7 +129,7 @@ def mutation(handler: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(handler)
     def run(view: Endpoint, request: Request, **path: Any) -> Any:
-        dry_run = request.query_params.get("dry_run", "").lower() in _TRUE
+        dry_run = is_dry_run(request)
         with transaction.atomic():
             claimed = _claim(request) if view.takes_keys and not dry_run else None
             if claimed and (earlier := idempotency.replay(claimed)):

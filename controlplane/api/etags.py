@@ -7,6 +7,7 @@ import re
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane.api.dry_runs import is_dry_run
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.preconditions import Precondition
 
@@ -20,11 +21,11 @@ def version_etag(version: int) -> str:
 
 
 def parse_precondition(request: Request) -> Precondition:
-    """Parse If-Match and If-None-Match. Raises InvalidRequest if one is malformed."""
+    """Parse If-Match and If-None-Match; a dry run may omit both. Raises InvalidRequest for malformed ones."""
     must_be_new = _must_be_new(request.headers.get("If-None-Match"))
     if_match = request.headers.get("If-Match")
     if if_match is None:
-        return Precondition(must_be_new=must_be_new)
+        return Precondition(must_be_new=must_be_new, may_omit_version=is_dry_run(request))
     if must_be_new:
         raise _malformed("If-Match", "If-Match and If-None-Match cannot be combined. Send only one of them.")
     if if_match.strip() == "*":

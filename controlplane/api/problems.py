@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -180,6 +181,7 @@ def problem(
         "status": int(status),
         "code": code,
         "detail": detail,
+        "docs_url": f"{settings.PUBLIC_URL}/problems/{code}",
         "errors": [{k: v for k, v in asdict(error).items() if v or k == "pointer"} for error in field_errors],
         "request_id": current_request_id(),
         **(members or {}),

@@ -99,7 +99,8 @@ def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
     components.setdefault("schemas", {}).update(_SCHEMAS)
     components["securitySchemes"] = _SECURITY
     components["responses"] = {
-        _name(status): _response(description) for status, description in _DESCRIPTIONS.items()
+        _name(status): _response(description, _RESPONSE_HEADERS.get(status, {}))
+        for status, description in _DESCRIPTIONS.items()
     }
     for methods in result["paths"].values():
         for method, operation in methods.items():
@@ -148,9 +149,14 @@ def _name(status: int) -> str:
     return f"Problem{int(status)}"
 
 
-def _response(description: str) -> dict[str, Any]:
+def _response(description: str, headers: dict[str, str]) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
-    return {"description": description, "content": {CONTENT_TYPE: {"schema": schema}}}
+    response: dict[str, Any] = {"description": description, "content": {CONTENT_TYPE: {"schema": schema}}}
+    if headers:
+        response["headers"] = {
+            name: {"description": text, "schema": {"type": "string"}} for name, text in headers.items()
+        }
+    return response
 
 
 _SECURITY = {
@@ -167,6 +173,15 @@ _SECURITY = {
     },
 }
 _TEXT = {"type": "string"}
+_RETRY_AFTER = {"Retry-After": "Seconds after which the request can be sent again."}
+_RESPONSE_HEADERS = {
+    429: {
+        **_RETRY_AFTER,
+        "RateLimit-Policy": 'Limit and window, such as `"token";q=6000;w=60`.',
+        "RateLimit": 'Remaining requests, and seconds until the window ends: `"token";r=0;t=42`.',
+    },
+    503: _RETRY_AFTER,
+}
 _SCHEMAS: dict[str, Any] = {
     "Problem": {
         "type": "object",
@@ -179,6 +194,7 @@ _SCHEMAS: dict[str, Any] = {
             "status": {"type": "integer"},
             "code": _TEXT,
             "detail": _TEXT,
+            "docs_url": {**_TEXT, "description": "Page that explains the code and the next step."},
             "errors": {"type": "array", "items": {"$ref": "#/components/schemas/FieldError"}},
             "request_id": _TEXT,
         },

@@ -1,7 +1,11 @@
-"""Requests per minute: limits for each token or person, and for each address without a valid token."""
+"""Requests per minute: limits for each token or person, and for each address without a valid token.
+
+What a request used is kept as `rate_use` at its HttpRequest; endpoints answer it in header fields.
+"""
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 
@@ -14,11 +18,11 @@ from rest_framework.views import APIView
 from controlplane.access import attempt_counters
 from controlplane.access.issuers.external_tokens import ExternalToken
 from controlplane.access.models import Token
+from controlplane.api.rate_limits import WINDOW_SECONDS, RateUse, seconds_left
 from controlplane.errors import TooManyAttempts
 from controlplane.identity.callers import Caller
 from controlplane.web.client_address import address_of, source_of
 
-_SECONDS = 60
 _BATCHES = 200
 # Maximum number of keys that a process counts.
 _MOST_KEYS = 10_000
@@ -31,9 +35,10 @@ class CallerThrottle(BaseThrottle):
         """Raises TooManyAttempts."""
         caller = request.user
         if isinstance(request.auth, Token):
-            count_token(request.auth)
+            count_token(request.auth, request._request)
         elif isinstance(caller, Caller) and caller.principal_id is not None:
-            _count("caller", str(caller.principal_id), settings.THROTTLE_CALLER_PER_MINUTE, caller.name)
+            key, most = str(caller.principal_id), settings.THROTTLE_CALLER_PER_MINUTE
+            _count("caller", key, most, caller.name, request._request)
         return True
 
 
@@ -48,15 +53,16 @@ class AnonymousThrottle(BaseThrottle):
         return True
 
 
-def count_token(token: Token | ExternalToken) -> None:
+def count_token(token: Token | ExternalToken, request: HttpRequest | None = None) -> None:
     """Count a request with a token, or for an external one by its principal. Raises TooManyAttempts."""
-    _count("token", str(token.id), settings.THROTTLE_CALLER_PER_MINUTE, "this token")
+    _count("token", str(token.id), settings.THROTTLE_CALLER_PER_MINUTE, "this token", request)
 
 
 def count_anonymous(request: HttpRequest) -> None:
     """Count a request without a valid token or session. Raises TooManyAttempts."""
     source = source_of(address_of(request))
-    _count("address", source, settings.THROTTLE_ANONYMOUS_PER_MINUTE, "your address without a valid token")
+    most = settings.THROTTLE_ANONYMOUS_PER_MINUTE
+    _count("address", source, most, "your address without a valid token", request)
 
 
 class RequestCounter:
@@ -82,7 +88,7 @@ class RequestCounter:
             self._counts[key] = (0 if is_due else waiting, total)
         if not is_due:
             return total + waiting
-        (total,) = attempt_counters.add([f"requests:{key}:{minute}"], 2 * _SECONDS, waiting)
+        (total,) = attempt_counters.add([f"requests:{key}:{minute}"], 2 * WINDOW_SECONDS, waiting)
         with self._lock:
             if minute == self._minute:
                 self._counts[key] = (self._counts.get(key, (0, 0))[0], total)
@@ -100,19 +106,19 @@ def start_over() -> None:
     attempt_counters.start_over()
 
 
-def seconds_left(now: float) -> int:
-    """Return the seconds until the current minute ends, at least 1."""
-    return max(1, _SECONDS - int(now % _SECONDS))
-
-
-def _count(kind: str, key: str, most: int, who: str) -> None:
+def _count(kind: str, key: str, most: int, who: str, request: HttpRequest | None = None) -> None:
     if not most:
         return
     now = time.time()
-    if _requests.add(f"{kind}:{key}", int(now // _SECONDS), most) > most:
-        wait = seconds_left(now)
+    used = _requests.add(f"{kind}:{key}", int(now // WINDOW_SECONDS), most)
+    use = RateUse(kind, most, used, seconds_left(now))
+    if request is not None:
+        request.rate_use = use  # type: ignore[attr-defined]  # read when the answer is complete
+    if use.is_exceeded:
+        wait = use.retry_after(_luck())
         detail = f"More than {most} requests per minute from {who}. Try again in {wait} seconds."
         raise TooManyAttempts(detail, retry_after=wait)
 
 
 _requests = RequestCounter()
+_luck = random.random

@@ -25,6 +25,7 @@ def _one_minute(monkeypatch):
     """The minute does not end within a test."""
     monkeypatch.setattr(throttles.time, "time", lambda: 1_800_000_010.0)
     monkeypatch.setattr(throttles, "_requests", throttles.RequestCounter())
+    monkeypatch.setattr(throttles, "_luck", lambda: 0.0)
     attempt_counters.start_over()
     yield
     attempt_counters.start_over()
@@ -42,6 +43,31 @@ def test_a_token_is_refused_above_its_limit_and_others_are_not(db, settings):
     assert refused["Retry-After"] == "50"
     assert (refused.json()["code"], refused.json()["retry_after"]) == ("too_many_attempts", 50)
     assert other.get("me").status_code == 200
+
+
+def test_each_answer_has_what_is_left(db, settings):
+    settings.THROTTLE_CALLER_PER_MINUTE = settings.THROTTLE_ANONYMOUS_PER_MINUTE = 2
+    api, anybody = Api(token_for("viewer")), Client()
+
+    answers = [api.get("me") for _ in range(3)]
+
+    assert [answer["RateLimit"] for answer in answers] == [f'"token";r={left};t=50' for left in (1, 0, 0)]
+    assert {answer["RateLimit-Policy"] for answer in answers} == {'"token";q=2;w=60'}
+    assert api.get("overrides/nothing")["RateLimit"] == '"token";r=0;t=50'
+    assert anybody.get("/api/v1/me")["RateLimit"] == '"address";r=1;t=50'
+    assert logged_in("jane", Role.ADMIN).get("/api/v1/me")["RateLimit"] == '"caller";r=1;t=50'
+    settings.THROTTLE_CALLER_PER_MINUTE = 0
+    assert "RateLimit" not in api.get("me").headers
+
+
+def test_refused_clients_come_back_one_after_another(db, settings, monkeypatch):
+    settings.THROTTLE_CALLER_PER_MINUTE = 1
+    api = Api(token_for("viewer"))
+    api.get("me")
+    luck = iter([0.0, 0.5, 0.99])
+    monkeypatch.setattr(throttles, "_luck", lambda: next(luck))
+
+    assert [api.get("me")["Retry-After"] for _ in range(3)] == ["50", "55", "60"]
 
 
 def test_the_limit_ends_with_its_minute(db, settings, monkeypatch):

@@ -5,6 +5,7 @@ import threading
 import pytest
 from django.apps import apps
 from django.db import connection
+from django.test import Client
 
 from controlplane.access.models import AuditRecord, Token
 from controlplane.api.idempotency import purge
@@ -75,6 +76,49 @@ def test_a_dry_run_keeps_nothing(api, method, path, body):
 
     assert answer.status_code in (200, 201)
     assert all_rows() == before
+
+
+VERSIONED = [
+    ("overrides/task_resource", {"attributes": {"defaults": {"cpu": "2"}}}),
+    (
+        "guard-rails/cap",
+        {
+            "name": "cap",
+            "resource_type": "task_resource",
+            "pointer": "/limits/cpu",
+            "rule": {"maximum": "64"},
+        },
+    ),
+    ("data-planes/eu", {}),
+    ("pools/gpus", {"capacity": 8}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), VERSIONED)
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_dry_run_needs_no_version_and_a_change_does(api, path, body, method):
+    assert api.put(path, body).status_code in (200, 201)
+    before = all_rows()
+    sent = body if method == "PUT" else None
+
+    dry, real = api(method, f"{path}?dry_run=true", sent), api(method, path, sent)
+    stale = api(method, f"{path}?dry_run=true", sent, If_Match='"v99"')
+
+    assert (dry.status_code, dry["Dry-Run"]) in ((200, "true"), (204, "true"))
+    assert (real.status_code, real.json()["code"]) == (428, "version_required")
+    # A version that is named is checked, so that a script finds out before it changes anything.
+    assert (stale.status_code, stale.json()["code"]) == (412, "version_mismatch")
+    assert all_rows() == before
+
+
+def test_each_problem_names_its_page(api, settings):
+    settings.PUBLIC_URL = "https://cp.example.com"
+
+    for missing in (api.get("scopes/projects/nope"), api.get("nope")):
+        document = missing.json()
+        assert document["docs_url"] == f"https://cp.example.com/problems/{document['code']}"
+        page = Client().get(document["docs_url"].removeprefix("https://cp.example.com"))
+        assert page.json()["code"] == document["code"]
 
 
 def test_the_same_key_has_one_effect_and_the_same_answer(api):

@@ -11,7 +11,7 @@ from controlplane.web import browser_middlewares
 from tests.support.api_client import token_for
 
 pytestmark = pytest.mark.django_db
-INDIVIDUAL = {"X-Request-ID"}
+INDIVIDUAL = {"X-Request-ID", "RateLimit"}
 PATHS = {
     "/api/v1/me": 200,
     "/api/v1/agents?limit=2": 200,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from controlplane.access.attempt_counters import LocalCounters
 from controlplane.access.login.limits import Attempt, exceeded, limits_of, normalized_name
-from controlplane.api.throttles import seconds_left
+from controlplane.api.rate_limits import SPREAD_SECONDS, RateUse, seconds_left
 from controlplane.web.client_address import client_address, source_of
 
 PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
@@ -95,3 +95,13 @@ def test_local_counters_end_with_their_window_and_keep_to_their_room():
 @given(st.floats(min_value=0, max_value=1e10))
 def test_a_refused_client_waits_within_a_minute(now):
     assert 1 <= seconds_left(now) <= 60
+
+
+@given(st.integers(1, 10_000), st.integers(0, 20_000), st.integers(1, 60), st.floats(0, 1, exclude_max=True))
+def test_nobody_reads_a_negative_rest_or_comes_back_too_early(limit, used, left, luck):
+    use = RateUse("token", limit, used, left)
+
+    remaining = int(use.headers()["RateLimit"].split("r=")[1].split(";")[0])
+    assert remaining == max(0, limit - used)
+    assert use.is_exceeded == (used > limit)
+    assert left <= use.retry_after(luck) <= left + SPREAD_SECONDS
