@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from django.http import HttpRequest
+from django.utils.functional import LazyObject, empty
 
 from controlplane.observability.process_group import group_folder, is_running
 
@@ -118,6 +119,17 @@ def _read(file: Path) -> list[ObservedRequest]:
         return []
 
 
+def _principal_of(request: HttpRequest) -> str:
+    """Return the name that DRF or the session has found.
+
+    Nobody is looked up here: that would read the session in another thread, and the answer would say
+    `Vary: Cookie`.
+    """
+    user = vars(request).get("user")
+    is_unknown = isinstance(user, LazyObject) and user._wrapped is empty
+    return "" if is_unknown else str(getattr(user, "name", ""))
+
+
 def _observed(
     request: HttpRequest, began_at: float, now: float, status: int | None = None
 ) -> ObservedRequest:
@@ -126,8 +138,7 @@ def _observed(
         request.META.get("HTTP_X_REQUEST_ID", ""),
         request.method or "",
         request.path,
-        # What DRF or the session has found; nobody is asked for here.
-        str(getattr(vars(request).get("user"), "name", "")),
+        _principal_of(request),
         datetime.fromtimestamp(began_at, UTC).isoformat(),
         round(now - began_at, 3),
         status,

@@ -13,7 +13,8 @@ from typing import Any
 from controlplane.web.django_bridge import Message, Send
 
 Header = tuple[bytes, bytes]
-_INDIVIDUAL_HEADERS = {b"x-request-id", b"etag"}
+# The rest of a rate limit is that of one request; what fast paths answer from memory is not counted.
+_INDIVIDUAL_HEADERS = {b"x-request-id", b"etag", b"ratelimit", b"ratelimit-policy"}
 _LEARNED_STATUSES = (200, 201, 304)
 # A response with one of these is for one caller, or for one request.
 _UNLEARNED = frozenset({b"set-cookie", b"idempotent-replayed", b"location", b"retry-after"})

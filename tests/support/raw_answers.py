@@ -14,7 +14,7 @@ _TIMES_AND_IDS = {
     *("state_since", "create_time", "update_time"),
     *("token", "token_id", "token_expires_at", "registered_at", "created_at", "updated_at"),
 }
-_VARIABLE_HEADERS = (b"date", b"x-request-id", b"content-length", b"ratelimit")
+_VARIABLE_HEADERS = (b"date", b"x-request-id", b"content-length", b"ratelimit", b"ratelimit-policy")
 
 
 def converse(port: int, pieces: Iterable[bytes], *, ends: bool = False) -> bytes:
