@@ -26,11 +26,12 @@ from overrides.resource_types import ResourceType
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A setting that the caller asks about. url: the page with its explanation.
+    """A setting that the caller asks about at a scope. url: the page with its explanation.
 
     without: the label of the level at which to remove the value, as a question; empty for none.
     """
 
+    scope: Scope
     resource_type: ResourceType
     row: Row
     cells: tuple[Cell, ...]
@@ -109,9 +110,12 @@ def _history_url(step: Step, resource_type: str) -> str:
 
 
 def _removal(step: Step, question: Question) -> dict[str, Any]:
+    """Return what changes without the value: at the scope of the page first, then elsewhere."""
     address = Address(question.resource_type.name, step.rung.scope)
-    impact = removal_impact(address, question.row.path)
-    lines = [(change, three_way_diff.lines(change.differences)) for change in impact.effective]
+    impact = removal_impact(address, question.row.path, question.scope)
+    others = [change for change in impact.effective if change.scope != question.scope]
+    changes = [*([impact.here] if impact.here.differences else ()), *others]
+    lines = [(change, three_way_diff.lines(change.differences)) for change in changes]
     return {"impact": impact, "effective": lines, "rung": step.rung, "url": question.url}
 
 

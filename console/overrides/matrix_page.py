@@ -78,6 +78,6 @@ def _page_row(
     url = address.with_explanation(setting)
     if setting != address.opened:
         return PageRow(row, cells, url, None)
-    question = explanation_page.Question(group.type, row, cells, url, address.without)
+    question = explanation_page.Question(address.scope, group.type, row, cells, url, address.without)
     explained = explanation_page.explanation_of(question, caller)
     return PageRow(row, cells, address.with_explanation(), explained)

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from console.cpctl_commands import cpctl, curl
-from console.overrides import freezes, ladder, matrix_page, request_step, three_way_diff, tree
+from console.overrides import comparison, freezes, ladder, matrix_page, request_step, tree
 from console.overrides.form_input import address_of, scope_fields, segments_of
 from console.overrides.scheduled import pending_changes
 from console.overrides.write_mode import may_set, readable_source
@@ -20,7 +20,6 @@ from controlplane.formats import strict_yaml
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
-from overrides.editing.plans import differences
 from overrides.effective.effective import effective_attributes
 from overrides.effective.results import EffectiveAttributes
 from overrides.loading.catalogue_cache import current_catalogue
@@ -67,7 +66,8 @@ def compare(request: HttpRequest, caller: Caller) -> HttpResponse:
         left, right = Scope(**segments), Scope(**other_segments)
         for scope in (left, right):
             caller.require(Action.OVERRIDE_READ, scope)
-        result = {"left": left, "right": right, "tables": _differences(left, right)}
+        groups = comparison.compare(effective_attributes(left), effective_attributes(right))
+        result = {"left": left, "right": right, "groups": groups}
     except PermissionDenied:
         raise
     except ControlplaneError as error:
@@ -185,25 +185,3 @@ def _example_command(request: HttpRequest, scope: Scope) -> str:
         f'  "{address}{"?" if query else ""}{query}" \\\n'
         """  -d '{"attributes": {"defaults": {"cpu": "1"}}}'"""
     )
-
-
-def _differences(left: Scope, right: Scope) -> list[tuple[ResourceType, list[three_way_diff.Line]]]:
-    left_types = {
-        effective_type.resource_type.name: effective_type
-        for effective_type in effective_attributes(left).types
-    }
-    right_types = {
-        effective_type.resource_type.name: effective_type
-        for effective_type in effective_attributes(right).types
-    }
-    tables = []
-    for name, effective_type in (right_types | left_types).items():
-        before, after = left_types.get(name), right_types.get(name)
-        changes = differences(
-            before.resolved.attributes if before else None,
-            after.resolved.attributes if after else None,
-            effective_type.resource_type.rule,
-        )
-        if changes:
-            tables.append((effective_type.resource_type, three_way_diff.lines(changes)))
-    return tables

@@ -199,8 +199,15 @@ def test_history_compares_any_two_versions_and_goes_back_after_a_look(browser):
 def test_two_scopes_are_compared_by_what_applies_there(browser):
     page = text_shown(browser.get(f"/overrides/compare?{WORKFLOW}&other_project=flytesnacks"))
 
-    assert "<del>3</del>" in page
-    assert "<ins>100</ins>" in page
+    table = page.partition("<table")[2].partition("</table>")[0]
+    assert '<a class="rung" href="/overrides?project=flytesnacks">project=flytesnacks</a>' in table
+    row = table.partition("limits › cpu")[2].partition("</tr>")[0]
+    assert [re.findall(">([^<]*)</(?:span|small)>", cell) for cell in row.split("<td")[1:]] == [
+        ["3", "from workflow"],
+        ["2", "from global"],
+    ]
+    assert ">projectQuotaCpu=100\n" in table
+    assert not re.search("<(del|ins|s)>|Before|After", table)
 
 
 def test_the_tree_counts_what_is_set_at_and_below_each_scope(browser):

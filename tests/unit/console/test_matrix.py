@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from console.overrides.comparison import ComparedRow, Side, compare
 from console.overrides.explanation import Author, explain
 from console.overrides.ladder import Cell, matrix
 from console.overrides.matrix_rows import Row
@@ -242,3 +243,50 @@ def only_row(*layers: Layer) -> tuple[Row, tuple[Cell, ...]]:
         matrix(EffectiveAttributes(WORKFLOW, (effective_of(CONFIG, *layers),), "")).groups[0].rows
     )
     return row, cells
+
+
+def compared(left: Layer, right: Layer, kind: ResourceType = CONFIG) -> dict[str, ComparedRow]:
+    sides = (EffectiveAttributes(WORKFLOW, (effective_of(kind, layer),), "") for layer in (left, right))
+    return {row.name: row for group in compare(*sides) for row in group.rows}
+
+
+def test_two_scopes_are_compared_by_setting_and_what_is_equal_is_left_out():
+    rows = compared(
+        Layer(GLOBAL, {"max_parallelism": 5, "interruptible": True}),
+        Layer(PROJECT, {"max_parallelism": 7, "interruptible": True, "overwrite_cache": False}),
+    )
+
+    assert list(rows) == ["max_parallelism", "overwrite_cache"]
+    assert rows["max_parallelism"] == ComparedRow(
+        "max_parallelism", Side(("5",), ("global",)), Side(("7",), ("project",)), 0
+    )
+    assert rows["overwrite_cache"].left == Side((), ())
+
+
+def test_of_pairs_only_those_that_differ_are_compared():
+    rows = compared(
+        Layer(GLOBAL, envs(("LOG_LEVEL", "debug"), ("REGION", "eu"))),
+        Layer(PROJECT, envs(("REGION", "eu"), ("LOG_LEVEL", "info"), ("TIER", "1"))),
+    )
+
+    (row,) = rows.values()
+    assert (row.left.lines, row.right.lines, row.equal) == (
+        ("LOG_LEVEL=debug",),
+        ("LOG_LEVEL=info", "TIER=1"),
+        1,
+    )
+
+
+def test_a_number_and_a_text_that_look_alike_differ():
+    schema = {"type": "object", "properties": {"a": {}}}
+    kind = ResourceType("t", None, "T", "", "t", MergeRule(Strategy.MERGE), schema)
+
+    (row,) = compared(Layer(GLOBAL, {"a": 1}), Layer(GLOBAL, {"a": "1"}), kind).values()
+
+    assert (row.left.lines, row.right.lines) == (("1",), ("1",))
+
+
+def test_scopes_without_a_difference_have_no_rows():
+    layer = Layer(GLOBAL, {"max_parallelism": 5, **envs(("A", "1"))})
+
+    assert compared(layer, layer) == {}

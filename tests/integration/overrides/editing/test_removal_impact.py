@@ -6,6 +6,7 @@ import pytest
 
 from controlplane.access.models import AuditRecord
 from controlplane.scopes import Scope
+from overrides.editing.guard_rails import GuardRailSpec, put_rail
 from overrides.editing.plans import Difference
 from overrides.editing.removal_impact import removal_impact
 from overrides.editing.writes import delete_override, get_override, put_override
@@ -43,7 +44,7 @@ def test_the_value_of_the_level_above_applies_where_nothing_else_is_set():
     put(Scope("development", "flytesnacks", "own"), {"max_parallelism": 9})
     before = rows()
 
-    impact = removal_impact(Address(KIND, HERE), ("max_parallelism",))
+    impact = removal_impact(Address(KIND, HERE), ("max_parallelism",), HERE)
 
     assert (impact.affected, impact.is_last, impact.errors) == (1, False, ())
     (change,) = impact.effective
@@ -55,7 +56,7 @@ def test_the_value_of_the_level_above_applies_where_nothing_else_is_set():
 def test_the_last_value_of_an_override_removes_it_and_every_scope_below_is_counted():
     put(ABOVE, {"max_parallelism": 5})
 
-    impact = removal_impact(Address(KIND, ABOVE), ("max_parallelism",))
+    impact = removal_impact(Address(KIND, ABOVE), ("max_parallelism",), ABOVE)
 
     assert impact.is_last
     scopes = {change.scope for change in impact.effective}
@@ -72,18 +73,42 @@ def test_the_last_value_of_an_override_removes_it_and_every_scope_below_is_count
 def test_what_is_not_set_changes_nothing(path):
     put(HERE, {"max_parallelism": 7})
 
-    impact = removal_impact(Address(KIND, HERE), path)
-    nowhere = removal_impact(Address(KIND, ABOVE), path)
+    impact = removal_impact(Address(KIND, HERE), path, HERE)
+    nowhere = removal_impact(Address(KIND, ABOVE), path, HERE)
 
     for each in (impact, nowhere):
-        assert (each.affected, each.effective, each.is_last) == (0, (), False)
+        assert (each.affected, each.effective, each.here.differences, each.is_last) == (0, (), (), False)
+
+
+def test_a_scope_below_that_sets_nothing_follows_and_one_that_sets_the_value_does_not():
+    put(ABOVE, {"max_parallelism": 5})
+    put(HERE, {"max_parallelism": 7})
+    own, other = (Scope("development", "flytesnacks", name) for name in ("own", "other"))
+    put(own, {"max_parallelism": 9})
+
+    impacts = [removal_impact(Address(KIND, HERE), ("max_parallelism",), scope) for scope in (other, own)]
+
+    assert [impact.here.differences for impact in impacts] == [(Difference("/max_parallelism", 7, 5),), ()]
+    assert {impact.affected for impact in impacts} == {1}
+
+
+def test_a_guard_rail_still_holds_without_the_value():
+    put(ABOVE, {"max_parallelism": 50})
+    put(HERE, {"max_parallelism": 7})
+    rail = GuardRailSpec("cap", ABOVE, KIND, "/max_parallelism", {"maximum": 10})
+    put_rail(rail, actor=ACTOR, accept_existing=True)
+
+    impact = removal_impact(Address(KIND, HERE), ("max_parallelism",), HERE)
+
+    assert impact.here.differences == (Difference("/max_parallelism", 7, ABSENT),)
+    assert impact.effective == (impact.here,)
 
 
 def test_a_removal_that_makes_values_contradict_each_other_is_no_refusal_but_a_problem():
     put(ABOVE, {"limits": {"cpu": "2"}}, "task_resource")
     put(HERE, {"limits": {"cpu": "8"}, "defaults": {"cpu": "6"}}, "task_resource")
 
-    impact = removal_impact(Address("task_resource", HERE), CPU)
+    impact = removal_impact(Address("task_resource", HERE), CPU, HERE)
 
     assert [error.code for error in impact.errors] == ["limit_below_default"]
     assert impact.affected == 1
