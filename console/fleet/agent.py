@@ -18,6 +18,7 @@ from controlplane.access.models import Principal, Token
 from controlplane.events.visibility import visible_events
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
+from registry.agents.clock_skew import skew_ms
 from registry.agents.event_types import BY_STATE
 from registry.agents.flap_damping import FlapRecord
 from registry.agents.instances import duplicate_condition
@@ -68,7 +69,7 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         "actions": actions(record)
         if caller.verdict(Action.AGENT_WRITE, owner=record.team_id).allowed
         else [],
-        "skew": _skew(record),
+        "skew": skew_ms(record.lease.reported_at, record.lease.renewed_at),
         "copies": {
             "curl": curl(request, "GET", f"agents/{record.id}"),
             "cpctl": cpctl("agents", "show", record.name),
@@ -138,11 +139,3 @@ def _resources(agent: Agent, caller: Caller) -> list[ResourceRow]:
     """Return the resources at the agent whose state changed last, as far as the caller can read them."""
     rows = with_agent(readable_resources(caller), agent.name).exclude(state=ResourceState.DELETED.value)
     return list(rows.defer("spec", "output").order_by("-state_since", "id")[:_MAX_RESOURCES])
-
-
-def _skew(agent: Agent) -> int | None:
-    """Return how many milliseconds the agent's clock was ahead at its last heartbeat."""
-    lease = agent.lease
-    if lease.reported_at is None:
-        return None
-    return round((lease.reported_at - lease.renewed_at).total_seconds() * 1000)

@@ -1,4 +1,4 @@
-"""Filters and order of the agents page, translated to the query of the API."""
+"""Filters and columns of the agents page, translated to the query of the API."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from console.fleet.counts import LATE
+from console.listing import Column
 from controlplane.api.time_range import read_range
 from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
@@ -13,27 +14,41 @@ from registry.agents.querysets import AgentQuerySet
 from registry.agents.states import SILENT
 from registry.listing.search import ORDERS, search_agents
 
-FILTERS = ("state", "environment", "team", "service_type", "selector", "q", "since", "until", "sort")
+FILTERS = ("state", "environment", "team", "service_type", "selector", "q", "since", "until")
+# Those that few need: they are shown when one is set.
+MORE_FILTERS = ("team", "service_type", "selector", "since", "until")
 _PASSED_ON = ("environment", "team", "service_type", "selector", "q")
 # Both states of agents whose lease has expired.
 SILENT_STATES = "silent"
-SORTS = {
-    "name": "name",
-    "-name": "name, descending",
-    "environment": "environment",
-    "-state_since": "latest change",
-    "state_since": "earliest change",
-    "-create_time": "newest",
-    "create_time": "oldest",
-}
+# Keys of columns that sort are the API's orders.
+COLUMNS = (
+    Column("name", "Name", "medium", order=ORDERS["name"], is_optional=False),
+    Column("state", "State", "narrow"),
+    Column("reason", "Reason"),
+    Column("state_since", "Since", "narrow", order=ORDERS["state_since"]),
+    Column("last_heartbeat", "Last heartbeat", "narrow", order=ORDERS["last_heartbeat"]),
+    Column("consumer_lag", "Lag", "tiny", order=ORDERS["consumer_lag"], is_number=True),
+    Column("environment", "Environment", "narrow", order=ORDERS["environment"]),
+    Column("team", "Team", "narrow"),
+    Column("service_types", "Service types", is_extra=True),
+    Column("labels", "Labels", is_extra=True),
+    Column("versions", "Versions", is_extra=True),
+    Column(
+        "clock_skew_ms", "Clock skew", "narrow", order=ORDERS["clock_skew_ms"], is_number=True, is_extra=True
+    ),
+    Column("create_time", "Registered", "narrow", order=ORDERS["create_time"], is_extra=True),
+)
 
 
-def matching_agents(filters: Mapping[str, str], caller: Caller) -> AgentQuerySet:
-    """Return the caller's agents that match all filters that are not empty. Raises InvalidRequest."""
+def matching_agents(filters: Mapping[str, str], caller: Caller, *, sort: str = "name") -> AgentQuerySet:
+    """Return the caller's agents that match all filters that are not empty. Raises InvalidRequest.
+
+    sort: one of the API's orders.
+    """
     if not all(value.isprintable() for value in filters.values()):
         # Postgres rejects NUL in text, and no name contains unprintable characters.
         return Agent.objects.none()
-    query: dict[str, Any] = {name: filters[name] for name in _PASSED_ON if filters.get(name)}
+    query: dict[str, Any] = {name: filters[name] for name in _PASSED_ON if filters.get(name)} | {"sort": sort}
     if filters.get("state") == LATE:
         query["late"] = True
     elif filters.get("state") == SILENT_STATES:
@@ -41,7 +56,3 @@ def matching_agents(filters: Mapping[str, str], caller: Caller) -> AgentQuerySet
     elif filters.get("state"):
         query["health_status"] = [filters["state"]]
     return search_agents({**query, **read_range(filters)}, caller)
-
-
-def order(filters: Mapping[str, str]) -> tuple[str, ...]:
-    return ORDERS.get(filters.get("sort") or "name", ORDERS["name"])

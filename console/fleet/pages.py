@@ -13,11 +13,13 @@ from console.filter_choices import select_options
 from console.fleet import list_query
 from console.fleet.counts import CHOICES, LATE
 from console.fleet.silence import silence
+from console.listing import read_listing
 from console.pages import load_page, page
 from console.stale_lists import may_be_stale
 from controlplane.errors import InvalidRequest
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
+from registry.agents.clock_skew import skew_ms
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.states import LIVE, SILENT
@@ -30,24 +32,28 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require_for_some_owner(Action.AGENT_READ)
     filters = {name: request.GET.get(name, "").strip() for name in list_query.FILTERS}
     by_environment = counts.agent_counts(caller)
+    listing = read_listing(request, "agents", "Agents", list_query.COLUMNS, sort="name")
     context = {
+        "listing": listing,
         "filters": filters,
-        "filtered": any(value for name, value in filters.items() if name != "sort"),
+        "filtered": any(filters.values()),
+        "has_more": any(filters[name] for name in list_query.MORE_FILTERS),
         "states": select_options([*CHOICES, list_query.SILENT_STATES], filters["state"]),
         "chips": _chips(by_environment, filters),
         "environments": select_options(by_environment, filters["environment"]),
-        "sorts": list_query.SORTS,
         "silence": silence(caller),
         "copies": _copies(request, filters),
     }
     try:
-        results = load_page(
-            request, caller, list_query.matching_agents(filters, caller), order=list_query.order(filters)
-        )
+        matching = list_query.matching_agents(filters, caller, sort=listing.sort)
+        results = load_page(request, caller, matching, order=listing.order)
     except InvalidRequest as error:
         # Show the error with the form, so that only the selector must be corrected.
         return render(request, "console/fleet/agents.html", {**context, "problem": error}, status=422)
-    rows = [(agent, is_late(agent)) for agent in results.items]
+    rows = [
+        (agent, is_late(agent), skew_ms(agent.lease.reported_at, agent.lease.renewed_at))
+        for agent in results.items
+    ]
     return render(request, "console/fleet/agents.html", {**context, "agents": rows, "results": results})
 
 

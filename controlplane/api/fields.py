@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from rest_framework import serializers
@@ -12,6 +13,7 @@ from rest_framework.request import Request
 
 from controlplane.errors import FieldError, InvalidRequest
 
+INVALID = "The request is invalid. Correct the errors listed in `errors`."
 # DRF's texts use Python's terms for JSON: True, None, dict.
 serializers.ChoiceField.default_error_messages["invalid_choice"] = "This is not one of the allowed values."
 serializers.ListField.default_error_messages["not_a_list"] = "This must be a list."
@@ -53,10 +55,23 @@ def unknown_name(name: str, valid_names: list[str]) -> str:
 
 
 def parse_body(serializer: type[StrictSerializer], request: Request) -> dict[str, Any]:
-    """Return the validated body. Raises DRF's ValidationError with all errors."""
+    """Return the validated body. Raises InvalidRequest with all errors."""
     parsed = serializer(data=request.data)
-    parsed.is_valid(raise_exception=True)
+    if not parsed.is_valid():
+        errors = [_with_choices(error, parsed) for error in field_errors(parsed.errors)]
+        raise InvalidRequest(INVALID, errors=errors)
     return dict(parsed.validated_data)
+
+
+def _with_choices(error: FieldError, parsed: serializers.Serializer[Any]) -> FieldError:
+    """Add the allowed values and the nearest one to the error of a choice, at the top of a body or query."""
+    name = error.pointer[1:]
+    field = parsed.fields.get(name)
+    if error.code != "invalid_choice" or not isinstance(field, serializers.ChoiceField):
+        return error
+    allowed = tuple(str(choice) for choice in field.choices)
+    nearest = difflib.get_close_matches(str(parsed.initial_data.get(name)), allowed, n=1, cutoff=0.5)
+    return replace(error, allowed=allowed, hint=f"Did you mean {nearest[0]!r}?" if nearest else "")
 
 
 class Query(serializers.Serializer[Any]):
@@ -86,7 +101,7 @@ class Query(serializers.Serializer[Any]):
         parsed = cls(data={name: ",".join(parameters.getlist(name)) for name in parameters if name in fields})
         if not parsed.is_valid():
             errors += [
-                FieldError(f"?{name}", str(message.code), str(message))
+                _with_choices(FieldError(f"?{name}", str(message.code), str(message)), parsed)
                 for name, details in parsed.errors.items()
                 for message in details
             ]

@@ -17,7 +17,7 @@ from rest_framework.views import set_rollback
 
 from controlplane import errors
 from controlplane.api.challenges import challenge_for
-from controlplane.api.fields import field_errors
+from controlplane.api.fields import INVALID, field_errors
 from controlplane.database.changes import ChangesRefused
 from controlplane.database.commit import OutcomeUnknown
 from controlplane.observability.request_ids import current_request_id
@@ -282,7 +282,7 @@ def _framework_error_response(exc: exceptions.APIException) -> Response:
     if isinstance(exc, exceptions.ValidationError):
         return _own_error_response(
             errors.InvalidRequest(
-                "The request is invalid. Correct the errors listed in `errors`.",
+                INVALID,
                 errors=field_errors(exc.detail),
             )
         )
