@@ -23,13 +23,13 @@ SILENT_STATES = "silent"
 # Keys of columns that sort are the API's orders.
 COLUMNS = (
     Column("name", "Name", "medium", order=ORDERS["name"], is_optional=False),
-    Column("state", "State", "narrow"),
+    Column("state", "State", "medium"),
     Column("reason", "Reason"),
     Column("state_since", "Since", "narrow", order=ORDERS["state_since"]),
-    Column("last_heartbeat", "Last heartbeat", "narrow", order=ORDERS["last_heartbeat"]),
+    Column("last_heartbeat", "Heartbeat", "narrow", order=ORDERS["last_heartbeat"]),
     Column("consumer_lag", "Lag", "tiny", order=ORDERS["consumer_lag"], is_number=True),
     Column("environment", "Environment", "narrow", order=ORDERS["environment"]),
-    Column("team", "Team", "narrow"),
+    Column("team", "Team", "narrow", is_extra=True),
     Column("service_types", "Service types", is_extra=True),
     Column("labels", "Labels", is_extra=True),
     Column("versions", "Versions", is_extra=True),
