@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from console.overrides.ladder import Cell, Rung
 from console.overrides.matrix_rows import LayerValue, Row
+from console.overrides.value_text import lines_of, pair, readable
 from controlplane.scopes import Scope
+from overrides.editing.plans import EffectiveChange
+from overrides.resolution.leaves import ABSENT
 from overrides.resolution.resolve import Layer
+
+# The rest of a leaf's name below a setting: an item of a keyed list, and one of an append-unique list.
+_ITEM = re.compile(r"/\[([^=\]/\"]+)=(.*)\](?:/([^\]]*))?")
+_ELEMENT = re.compile(r"/\[.*\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,47 @@ class Step:
     @property
     def can_be_removed(self) -> bool:
         return self.layer is not None and not self.layer.is_default
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What changes at a scope: the lines of a setting now and then that differ."""
+
+    scope: Scope
+    now: tuple[str, ...]
+    then: tuple[str, ...]
+
+
+def effect_of(change: EffectiveChange, pointer: str) -> Effect:
+    """Return the change as lines of the setting with this pointer, as the matrix writes them."""
+    lines = [(_label(each.leaf, pointer), each) for each in change.differences]
+    named = [(label, each) for label, each in lines if label is not None]
+    now, then = (
+        tuple(line for label, value in side if value is not ABSENT for line in _lines(label, value))
+        for side in (
+            [(label, each.before) for label, each in named],
+            [(label, each.after) for label, each in named],
+        )
+    )
+    return Effect(change.scope, now, then)
+
+
+def _label(leaf: str, pointer: str) -> str | None:
+    """Return the name of the leaf in its setting; None for the name of an item, which its value repeats."""
+    if leaf != pointer and not leaf.startswith(f"{pointer}/"):
+        return readable(leaf)
+    item = _ITEM.fullmatch(rest := leaf.removeprefix(pointer))
+    if item is None:
+        return "" if not rest or _ELEMENT.fullmatch(rest) else readable(rest)
+    key, name, member = item.groups()
+    if member == key:
+        return None
+    label = readable(f"/{name}")
+    return label if member in (None, "value") else f"{label} › {readable(f'/{member}')}"
+
+
+def _lines(label: str, value: Any) -> tuple[str, ...]:
+    return (pair(label, value),) if label else lines_of(value)
 
 
 def explain(row: Row, cells: Sequence[Cell], authors: Mapping[Scope, Author]) -> tuple[Step, ...]:

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from console.overrides import three_way_diff
-from console.overrides.explanation import Author, Step, explain
+from console.overrides.explanation import Author, Step, effect_of, explain
 from console.overrides.ladder import Cell
 from console.overrides.matrix_rows import Row
 from console.overrides.write_mode import may_set
@@ -41,7 +40,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class PageStep:
-    """A level of the explanation. Its URLs are empty where the caller may not do it."""
+    """A level of the explanation. Its URLs are empty where the caller may not do it.
+
+    removal_url: the page with what a removal would change, or without if it is open.
+    """
 
     step: Step
     edit_url: str
@@ -90,13 +92,14 @@ def _page_step(step: Step, question: Question, caller: Caller) -> PageStep:
     is_default = step.rung.is_default
     may_read = step.can_be_removed and _may_read(caller, scope)
     is_editable = not is_default and may_set(caller, scope, question.resource_type)
-    removal_url = f"{question.url}&{urlencode({'without': step.rung.label})}"
+    is_removed = may_read and step.rung.label == question.without
+    removal = "" if is_removed else f"&{urlencode({'without': step.rung.label})}"
     return PageStep(
         step,
         scope_url("override-edit", scope, name) if is_editable else "",
         _history_url(step, name) if may_read else "",
-        removal_url if may_read else "",
-        may_read and step.rung.label == question.without,
+        f"{question.url}{removal}" if may_read else "",
+        is_removed,
     )
 
 
@@ -115,8 +118,8 @@ def _removal(step: Step, question: Question) -> dict[str, Any]:
     impact = removal_impact(address, question.row.path, question.scope)
     others = [change for change in impact.effective if change.scope != question.scope]
     changes = [*([impact.here] if impact.here.differences else ()), *others]
-    lines = [(change, three_way_diff.lines(change.differences)) for change in changes]
-    return {"impact": impact, "effective": lines, "rung": step.rung, "url": question.url}
+    effects = [effect_of(change, question.row.pointer) for change in changes]
+    return {"impact": impact, "effects": effects, "rung": step.rung}
 
 
 def _may_read(caller: Caller, scope: Scope) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from console.overrides.matrix_rows import LayerValue, Row, rows_of
+from console.overrides.matrix_rows import MOST_LINES, LayerValue, Row, rows_of
 from console.overrides.value_text import format_value
 from controlplane.errors.field_error import FieldError
 from controlplane.scopes import Scope
@@ -32,6 +32,10 @@ class Cell:
 
     rung: Rung
     values: tuple[LayerValue, ...]
+
+    @property
+    def first_values(self) -> tuple[LayerValue, ...]:
+        return self.values[:MOST_LINES]
 
 
 @dataclass(frozen=True, slots=True)

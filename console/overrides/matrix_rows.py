@@ -25,6 +25,8 @@ _BECAUSE = {
 }
 _WINS = "the most specific value applies"
 _LAST = 1_000
+# Of one setting in the matrix. The explanation has all.
+MOST_LINES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,12 @@ class Row:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.lines)
+        return "\n".join(self.lines[:MOST_LINES])
+
+    @property
+    def hidden_lines(self) -> int:
+        """The number of lines that only the explanation has."""
+        return max(0, len(self.lines) - MOST_LINES)
 
 
 @dataclass(frozen=True, slots=True)

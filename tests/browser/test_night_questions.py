@@ -60,8 +60,10 @@ def test_why_is_this_value_10(clicks: Clicks) -> None:
     first = explanation.get_by_role("row").nth(1)
     expect(first).to_contain_text("project-domain")
     expect(first).to_contain_text("10")
-    expect(first).to_contain_text("Applies: the most specific value applies.")
-    expect(explanation.get_by_role("row").filter(has_text="global")).to_contain_text("Does not apply")
+    expect(first).to_contain_text("The most specific value applies.")
+    expect(explanation.get_by_role("row").filter(has_text="global")).to_contain_text(
+        "A more specific scope sets another value."
+    )
     assert clicks.count <= 2
 
 
@@ -90,6 +92,8 @@ def test_what_would_break_if_it_changed(clicks: Clicks, look_around: LookAround)
     expect(removal).to_contain_text("Effective values change at 1 scope")
     expect(removal.get_by_role("row", name=re.compile("MyExampleWorkflow"))).to_contain_text("25")
     assert clicks.count <= 3
+    # The same link closes it, and keeps the focus.
+    expect(explanation.get_by_role("link", name="Close preview")).to_be_focused()
     look_around(clicks.page, "effective")
 
     # The address alone shows the same, as to a colleague.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from django.conf import settings
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from controlplane.formats import strict_yaml
 from controlplane.identity.actors import system
@@ -156,7 +156,7 @@ def test_a_setting_opens_below_its_row_with_the_keyboard_and_stays_focused(
 
     explanation = page.get_by_role("region", name="Why limits › cpu")
     expect(explanation.get_by_role("row")).to_have_count(3)
-    expect(explanation.get_by_role("row").nth(1)).to_contain_text("Applies")
+    expect(explanation.get_by_role("row").nth(1)).to_contain_text("The most specific value applies.")
     expect(page).to_have_url(re.compile("why=task_resource/limits/cpu"))
     setting = page.get_by_role("link", name="limits › cpu")
     expect(setting).to_be_focused()
@@ -166,3 +166,23 @@ def test_a_setting_opens_below_its_row_with_the_keyboard_and_stays_focused(
     page.keyboard.press("Enter")
     expect(explanation).to_have_count(0)
     expect(page).not_to_have_url(re.compile("why="))
+
+
+def test_an_explanation_is_not_closed_by_a_reload_that_began_before_it(page: Page) -> None:
+    page.goto(f"/overrides?{WORKFLOW}")
+    # The reload of the page's live part is never answered.
+    page.route(
+        re.compile(r"/overrides\?"),
+        lambda route: None if _is_live_reload(route.request) else route.continue_(),
+    )
+    with page.expect_request(_is_live_reload):
+        page.evaluate("htmx.trigger('#applies', 'live')")
+
+    with page.expect_event("requestfailed", _is_live_reload):
+        page.get_by_role("link", name="limits › cpu").click()
+
+    expect(page.get_by_role("region", name="Why limits › cpu")).to_be_visible()
+
+
+def _is_live_reload(request: Request) -> bool:
+    return request.headers.get("hx-request") == "true" and "why=" not in request.url

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from console.overrides.comparison import ComparedRow, Side, compare
-from console.overrides.explanation import Author, explain
+from console.overrides.explanation import Author, Effect, effect_of, explain
 from console.overrides.ladder import Cell, matrix
 from console.overrides.matrix_rows import Row
 from console.overrides.value_text import lines_of
 from controlplane.scopes import Level, Scope
+from overrides.editing.plans import Difference, EffectiveChange
 from overrides.effective.results import EffectiveAttributes, EffectiveType
 from overrides.loading.layers import LayerOrigin
+from overrides.resolution.leaves import ABSENT
 from overrides.resolution.merging import Combine, MergeRule, Strategy
 from overrides.resolution.rails import GuardRail
 from overrides.resolution.resolve import Layer, resolve
@@ -119,6 +121,17 @@ def test_a_variable_that_a_level_removes_is_no_effective_line():
     assert row.lines == ("LOG_LEVEL=debug",)
     assert ("REGION=null", True, Level.WORKFLOW) in texts(row)
     assert ("REGION=eu", False, Level.PROJECT) in texts(row)
+
+
+def test_a_setting_with_many_lines_is_cut_in_the_matrix_and_whole_in_its_explanation():
+    layer = Layer(PROJECT, envs(*((f"NAME_{number}", "1") for number in range(13))))
+
+    row, cells = only_row(layer)
+
+    assert row.text.splitlines() == [f"NAME_{number}=1" for number in range(10)]
+    assert row.hidden_lines == 3
+    assert [len(cell.first_values) for cell in cells] == [10, 0]
+    assert len(explain(row, cells, {})[0].values) == 13
 
 
 def test_labels_are_one_row_and_an_item_with_a_name_another():
@@ -290,3 +303,37 @@ def test_scopes_without_a_difference_have_no_rows():
     layer = Layer(GLOBAL, {"max_parallelism": 5, **envs(("A", "1"))})
 
     assert compared(layer, layer) == {}
+
+
+@pytest.mark.parametrize(
+    ("pointer", "leaf", "value", "line"),
+    [
+        ("/limits/cpu", "/limits/cpu", "2", "2"),
+        ("/labels/values", "/labels/values/a~1b", "x", "a/b=x"),
+        ("/envs/values", "/envs/values/[key=LOG_LEVEL]/value", "info", "LOG_LEVEL=info"),
+        ("/envs/values", "/envs/values/[key=A]", None, "A=null"),
+        (
+            "/overrides/[task_type=spark]",
+            "/overrides/[task_type=spark]/plugin_id",
+            ["a", "b"],
+            "plugin_id=a, b",
+        ),
+        ("/items", "/items/[name=a~1b]/deep/er", 1, "a/b › deep › er=1"),
+        ("/tags", '/tags/["x=y"]', ["x=y"], "x=y"),
+        ("/limits/cpu", "/defaults/cpu", "1", "defaults › cpu=1"),
+        ("", "/max_parallelism", 3, "max_parallelism=3"),
+    ],
+)
+def test_what_a_removal_changes_is_written_as_lines_of_the_setting(pointer, leaf, value, line):
+    change = EffectiveChange(PROJECT, "t", (Difference(leaf, value, ABSENT), Difference(leaf, ABSENT, value)))
+
+    assert effect_of(change, pointer) == Effect(PROJECT, (line,), (line,))
+
+
+def test_the_name_of_an_item_is_no_line_of_its_own():
+    names = (
+        Difference("/envs/values/[key=A]/key", "A", ABSENT),
+        Difference("/envs/values/[key=A]/value", "1", ABSENT),
+    )
+
+    assert effect_of(EffectiveChange(PROJECT, "t", names), "/envs/values") == Effect(PROJECT, ("A=1",), ())
