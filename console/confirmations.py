@@ -42,22 +42,32 @@ class Change:
     is_destructive: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The page of what a change has made."""
+
+    url: str
+
+
 def confirm_change(
     request: HttpRequest, change: Change, act: Callable[[Mapping[str, str]], object]
 ) -> HttpResponse:
-    """Show the change, and apply it once confirmed. After an error the form keeps its input."""
+    """Show the change, and apply it once confirmed. After an error the form keeps its input.
+
+    act: may return a Next, which is opened instead of `change.back`.
+    """
     problem, status = None, 200
     if request.method == "POST":
         try:
             with transaction.atomic():
-                act(read_form(request))
+                made = act(read_form(request))
         except PermissionDenied:
             raise
         except ControlplaneError as error:
             problem, status = error, STATUS_BY_ERROR[type(error)]
         else:
             messages.success(request, change.done)
-            return redirect(change.back)
+            return redirect(made.url if isinstance(made, Next) else change.back)
     fields = [(item, request.POST.get(item.name, item.value)) for item in change.fields]
     context = {"change": change, "fields": fields, "problem": problem}
     return render(request, "console/confirm.html", context, status=status)

@@ -83,7 +83,7 @@ SECTIONS = (
         "agent-configs", "Agent configurations", "Configuration", "c", of_owners(Action.AGENT_CONFIG_READ)
     ),
     Section("task-types", "Task types", "Configuration", "t", of_owners(Action.AGENT_READ)),
-    Section("agents", "Agents", "Fleet", "f", of_owners(Action.AGENT_READ)),
+    Section("agents", "Agents", "Fleet", "f", of_owners(Action.AGENT_READ), ("agent-bulk-changes",)),
     Section("environments", "Environments", "Fleet", "e", of_owners(Action.AGENT_READ)),
     Section("guards", "Fleet guards", "Fleet", "u", of_owners(Action.AGENT_READ)),
     Section("resources", "Resources", "Delivery", "n", with_action(Action.RESOURCE_READ)),

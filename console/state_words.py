@@ -34,7 +34,7 @@ _VOCABULARY: tuple[tuple[str, str, str], ...] = (
         "late pending awaiting_confirmation queued open waiting registered held unhealthy resolving fetching"
         " downloading scheduled expiring acknowledged",
     ),
-    (WARN, "◑", "draining cordoned provisioning cancelling deleting paused full partial"),
+    (WARN, "◑", "draining cordoned provisioning cancelling deleting paused full partial undoing"),
     (WARN, "±", "updated degraded"),
     (WARN, "?", "unknown not_known"),
     (WARN, "❄", "frozen"),
@@ -43,12 +43,12 @@ _VOCABULARY: tuple[tuple[str, str, str], ...] = (
         "✕",
         "unavailable failing rejected conflict lost failed deletion_failed stuck abandoned alarm refused"
         " engaged invalid unreachable nacked revoked expired disabled dead gone redirect client_error"
-        " server_error timeout connection tls address_refused loop missing exhausted firing critical",
+        " server_error timeout connection tls address_refused loop missing exhausted firing critical stopped",
     ),
     (BAD, "−", "deleted"),
     (QUIET, "·", "noted ignored skipped discarded muted"),
     (QUIET, "→", "sent"),
-    (QUIET, "◌", "retired withdrawn cancelled ended superseded"),
+    (QUIET, "◌", "retired withdrawn cancelled ended superseded undone kept"),
 )
 _WORDS = {
     "in_force": "in force",

@@ -23,6 +23,7 @@ from registry.agents.clock_skew import skew_ms
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.states import LIVE, SILENT
+from registry.bulk_changes.decisions import BulkAction
 from registry.listing import counts
 
 
@@ -41,6 +42,7 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "states": select_options([*CHOICES, list_query.SILENT_STATES], filters["state"]),
         "chips": _chips(by_environment, filters),
         "environments": select_options(by_environment, filters["environment"]),
+        "bulk_actions": _bulk_actions(filters) if caller.owners_for(Action.AGENT_WRITE) else [],
         "silence": silence(caller),
         "copies": _copies(request, filters),
     }
@@ -74,6 +76,12 @@ def _chips(by_environment: Any, filters: dict[str, str]) -> list[tuple[str, int,
         for state, count in totals.items()
         if count
     ]
+
+
+def _bulk_actions(filters: dict[str, str]) -> list[tuple[str, str]]:
+    """Return each bulk change and its query string. The API cannot select late agents."""
+    query = urlencode({name: value for name, value in filters.items() if value})
+    return [] if filters["state"] == LATE else [(action.value, query) for action in BulkAction]
 
 
 def _copies(request: HttpRequest, filters: dict[str, str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from console.fleet import actions, agent, environments, guards, task_types
+from console.fleet import actions, agent, bulk_changes, bulk_start, environments, guards, task_types
 
 urlpatterns = [
     path("agents/<uuid:agent_id>", agent.agent, name="agent"),
@@ -12,6 +12,11 @@ urlpatterns = [
     path("agents/<uuid:agent_id>/transfer", actions.transfer, name="agent-transfer"),
     path("agents/<uuid:agent_id>/retire", actions.retire, name="agent-retire"),
     path("agents/<uuid:agent_id>/remove", actions.remove, name="agent-remove"),
+    path("agents:<slug:action>", bulk_start.start, name="agents-bulk"),
+    path("agent-bulk-changes", bulk_changes.bulk_changes, name="agent-bulk-changes"),
+    path("agent-bulk-changes/<uuid:change>", bulk_changes.bulk_change, name="agent-bulk-change"),
+    path("agent-bulk-changes/<uuid:change>:cancel", bulk_changes.cancel, name="agent-bulk-change-cancel"),
+    path("agent-bulk-changes/<uuid:change>:undo", bulk_changes.undo, name="agent-bulk-change-undo"),
     path("environments", environments.environments, name="environments"),
     path("fleet-guards", guards.guards, name="guards"),
     path("fleet-guards/overrule", guards.ruling, name="guard-ruling"),

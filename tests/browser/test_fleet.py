@@ -14,7 +14,7 @@ from registry.agent_configs.publishing.publish import DocumentSpec, put_document
 from registry.agents.models import Agent
 from registry.task_types.models import ServedTaskType
 from tests.api.registry.agent_configs.test_agent_configs import text
-from tests.browser.conftest import Look, hindrances
+from tests.browser.conftest import Look, LookAround, hindrances
 from tests.support.api_client import ACTOR
 
 HAND_OVER = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&from_team=acme&to_team=rival"
@@ -22,6 +22,7 @@ HAND_OVER = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&
 PAGES = {
     "agents": "/agents",
     "agents-none": "/agents?q=nobody",
+    "bulk-changes": "/agent-bulk-changes",
     "environments": "/environments",
     "guards": "/fleet-guards",
     "guard-ruling": "/fleet-guards/overrule?environment=edge&ruling=engage",
@@ -102,6 +103,25 @@ def test_an_agent_is_drained_without_a_mouse(page: Page) -> None:
     expect(page.locator("#toasts")).to_contain_text("Draining prod-eu-1")
     expect(page.locator("#agent .notice")).to_contain_text("Kernel update.")
     assert Agent.objects.get(name="prod-eu-1").drain_reason == "Kernel update."
+
+
+def test_matching_agents_are_drained_watched_and_undone(page: Page, look_around: LookAround) -> None:
+    page.goto("/agents?environment=production-eu")
+    page.get_by_role("link", name="Drain agents").click()
+    expect(page.get_by_text("2 agents would change")).to_be_visible()
+    page.get_by_label("Reason").fill("Kernel update.")
+    look_around(page, "bulk-start")
+    page.get_by_role("button", name="Drain 2 agents").click()
+
+    expect(page.get_by_text("2 of 2 agents")).to_be_visible()
+    expect(page.get_by_role("status").get_by_text("done")).to_be_visible()
+    look_around(page, "bulk-change")
+    page.get_by_role("link", name="Undo change").click()
+    page.get_by_role("button", name="Undo change").click()
+    expect(page.get_by_role("status").get_by_text("undone", exact=True)).to_be_visible()
+    assert set(Agent.objects.filter(environment="production-eu").values_list("drain_reason", flat=True)) == {
+        ""
+    }
 
 
 def test_rows_that_are_seen_follow_what_happens(page: Page) -> None:
