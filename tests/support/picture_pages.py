@@ -40,6 +40,11 @@ PAGES = [
         "What applies to one workflow, where each value comes from, and what it replaced.", is_main=True,
     ),
     Picture(
+        "Configuration", "why", "Why a value applies",
+        f"/overrides?{_WORKFLOW}&why=task_resource/limits/cpu&without=project",
+        "Each level with its value, who set it, and what would change without it.",
+    ),
+    Picture(
         "Configuration", "edit", "Override editor", f"/overrides/task_resource/edit?{_SHOP}",
         "A form made from the type’s schema, and the same as YAML.", is_main=True,
     ),
