@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec
@@ -71,9 +72,9 @@ def problem_page(request: HttpRequest, error: ControlplaneError) -> HttpResponse
     return render(request, "console/problem.html", context, status=STATUS_BY_ERROR[type(error)])
 
 
-def actor_of(caller: Caller, reason: str = "") -> Actor:
+def actor_of(caller: Caller, reason: str = "", *, ticket: str = "") -> Actor:
     """Return the actor of a change, for history, audit and events."""
-    return caller.actor(current_request_id(), reason)
+    return replace(caller.actor(current_request_id(), reason), ticket=ticket)
 
 
 def load_page(request: HttpRequest, caller: Caller, rows: Any, *, order: tuple[str, ...]) -> pages.Page:

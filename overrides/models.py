@@ -174,6 +174,8 @@ class Revision(models.Model):
     made_at = models.DateTimeField(db_index=True)
     made_by = models.CharField(max_length=63)
     change_message = models.CharField(max_length=500, blank=True, default="")
+    # Id or address of the task that the change belongs to. Empty if nobody named one.
+    ticket = models.CharField(max_length=200, blank=True, default="", db_default="")
     request_id = models.CharField(max_length=64, blank=True, default="")
     changes = models.IntegerField(default=0)
     everything = models.BooleanField(default=False)

@@ -131,8 +131,8 @@ def _write(
 ) -> Plan:
     """Save the override, or preview the change."""
     options = write_options(form, caller, address.scope, saves=saves)
-    operation = write_override if saves else preview_override
-    return operation(address, attributes, actor=actor_of(caller, form.reason), options=options)
+    actor = actor_of(caller, form.reason, ticket=form.ticket)
+    return (write_override if saves else preview_override)(address, attributes, actor=actor, options=options)
 
 
 def _saved(request: HttpRequest, address: Address, plan: Plan) -> HttpResponse:

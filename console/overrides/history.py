@@ -15,6 +15,7 @@ from console.overrides.form_input import address_of
 from console.pages import actor_of, load_page, page
 from console.templatetags.parts import scope_url
 from controlplane.errors import FieldError, InvalidRequest
+from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from overrides.editing.commit import CommitOptions
@@ -45,7 +46,8 @@ def _roll_back(request: HttpRequest, caller: Caller, resource_type: str) -> Http
     is_save = request.POST.get("do") == "save"
     reason = request.POST.get("reason", "").strip()[:500] or f"Roll back to version {version}."
     with transaction.atomic():
-        plan = _restore(caller, address, version, reason, saves=is_save)
+        actor = actor_of(caller, reason, ticket=request.POST.get("ticket", "").strip()[:200])
+        plan = _restore(actor, address, version, saves=is_save)
         if not is_save:
             transaction.set_rollback(True)
     if is_save:
@@ -54,12 +56,12 @@ def _roll_back(request: HttpRequest, caller: Caller, resource_type: str) -> Http
     return _show(request, caller, address, {"plan": show_plan(plan), "to_version": version})
 
 
-def _restore(caller: Caller, address: Address, version: int, reason: str, *, saves: bool) -> Plan:
+def _restore(actor: Actor, address: Address, version: int, *, saves: bool) -> Plan:
     # The preview shows the number of affected scopes and serves as confirmation.
     options = WriteOptions(
         commit_options=CommitOptions(wants_plan=True, asks=False, heeds_freezes=saves, heeds_approvals=saves)
     )
-    return roll_back_override(address, to_version=version, actor=actor_of(caller, reason), options=options)
+    return roll_back_override(address, to_version=version, actor=actor, options=options)
 
 
 def _compare(address: Address, earlier: int, later: int) -> dict[str, Any]:

@@ -11,7 +11,8 @@ class Actor:
     """The actor of a change. `principal_id` is None for the system itself: sweeps, seeding, commands.
 
     client: the OAuth client, if any. identity: the identity at a provider, as `<issuer>#<subject>`.
-    session_hint: the session or token in use, by its first characters; never a secret.
+    session_hint: the session or token in use, by its first characters; never a secret. ticket: id or address
+    of the task that the change belongs to; kept with changes of overrides.
     """
 
     principal_id: UUID | None
@@ -21,6 +22,7 @@ class Actor:
     client: str = ""
     identity: str = ""
     session_hint: str = ""
+    ticket: str = ""
 
 
 def system(part: str) -> Actor:

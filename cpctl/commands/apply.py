@@ -50,6 +50,7 @@ def apply(
     override_freeze: options.OverrideFreeze = "",
     approval_override: options.ApprovalOverride = "",
     message: options.Message = "",
+    ticket: options.Ticket = "",
     dry_run: Annotated[Dry, typer.Option(help="client: only parse the files. server: only plan.")] = Dry.NONE,
     yes: options.Yes = False,
     output: options.Output = Format.TABLE,
@@ -66,7 +67,9 @@ def apply(
     if dry_run is Dry.CLIENT:
         return say(f"{len(files.documents(bundle))} documents parsed.")
     _check_prune(manager, prune=prune)
-    change = options.WriteOptions(message, manager, force, confirm, override_freeze, approval_override)
+    change = options.WriteOptions(
+        message, manager, force, confirm, override_freeze, approval_override, ticket
+    )
     if replace:
         return _replace(
             bundle, change, dry_run=dry_run is Dry.SERVER, yes=yes, alone=not (prune or project or domain)

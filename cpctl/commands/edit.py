@@ -38,6 +38,7 @@ def edit(
     override_freeze: options.OverrideFreeze = "",
     approval_override: options.ApprovalOverride = "",
     message: options.Message = "",
+    ticket: options.Ticket = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
@@ -55,7 +56,7 @@ def edit(
         text = _edited(command, place)
         if text != current.text:
             change = options.WriteOptions(
-                message, manager, force, confirm, override_freeze, approval_override
+                message, manager, force, confirm, override_freeze, approval_override, ticket
             ).query()
             _put(api, _Edit(scope, change, current, text), dry_run=dry_run, yes=yes)
     except BaseException:

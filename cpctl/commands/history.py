@@ -26,6 +26,7 @@ _VERSIONS = (
     timestamp("CHANGED AT", "changed_at"),
     field("CHANGED BY", "changed_by"),
     field("MESSAGE", "change_message"),
+    field("TICKET", wide=True),
     field("VALUES", "attributes", wide=True),
 )
 _BLAME = (
@@ -35,6 +36,7 @@ _BLAME = (
     timestamp("CHANGED AT", "changed_at"),
     field("CHANGED BY", "changed_by"),
     field("MESSAGE", "change_message"),
+    field("TICKET", wide=True),
 )
 
 
@@ -103,6 +105,7 @@ def rollback(
     manager: options.Manager = "",
     force: options.Force = False,
     message: options.Message = "",
+    ticket: options.Ticket = "",
     dry_run: options.DryRun = False,
     confirm: options.Confirm = "",
     override_freeze: options.OverrideFreeze = "",
@@ -118,9 +121,9 @@ def rollback(
     """
     path, body = _target(resource_type, to_version, to_revision)
     scope = options.scope_of((project, domain, workflow, launch_plan))
-    query = options.WriteOptions(message, manager, force, confirm, override_freeze, approval_override).query(
-        **scope
-    )
+    query = options.WriteOptions(
+        message, manager, force, confirm, override_freeze, approval_override, ticket
+    ).query(**scope)
     api = SESSION.api()
     plan = api.post(path, body, query={**query, "dry_run": True}).json()
     if not confirm_plan(plan, "Roll back?", output, yes=yes or dry_run) or dry_run:

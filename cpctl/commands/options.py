@@ -23,6 +23,9 @@ AsOf = Annotated[str, typer.Option("--as-of", help="Past state: a revision or an
 Message = Annotated[
     str, typer.Option("-m", "--message", help="Reason, recorded in the history and the audit log.")
 ]
+Ticket = Annotated[
+    str, typer.Option("--ticket", help="Id or address of the task of this change, kept in the history.")
+]
 Manager = Annotated[
     str,
     typer.Option("--manager", envvar="CPCTL_MANAGER", help="Manager of these values. Default: api."),
@@ -72,12 +75,13 @@ class WriteOptions:
     confirm: str = ""
     override_freeze: str = ""
     approval_override: str = ""
+    ticket: str = ""
 
     def query(self, **more: Any) -> dict[str, Any]:
         manager = self.manager or _MANAGER
         options = {"change_message": self.message, "managed_by": manager, "force": self.force}
         holds = {"override_freeze": self.override_freeze, "approval_override": self.approval_override}
-        return {**options, "confirm": self.confirm, **holds, **more}
+        return {**options, "confirm": self.confirm, "ticket": self.ticket, **holds, **more}
 
 
 @dataclass(frozen=True, slots=True)

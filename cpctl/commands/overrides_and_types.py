@@ -139,6 +139,7 @@ def delete_override(
     override_freeze: options.OverrideFreeze = "",
     approval_override: options.ApprovalOverride = "",
     message: options.Message = "",
+    ticket: options.Ticket = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
 ) -> None:
@@ -153,9 +154,9 @@ def delete_override(
     etag = api.get(path, scope).etag
     change = options.ChangeOptions(message, dry_run, yes)
     change.ask(f"Delete {resource_type} at {scope_text(scope)}?")
-    query = options.WriteOptions(message, manager, force, confirm, override_freeze, approval_override).query(
-        dry_run=dry_run, **scope
-    )
+    query = options.WriteOptions(
+        message, manager, force, confirm, override_freeze, approval_override, ticket
+    ).query(dry_run=dry_run, **scope)
     api.send("DELETE", path, query=query, headers={"If-Match": etag})
     change.tell(f"{resource_type} at {scope_text(scope)} deleted.")
 

@@ -20,7 +20,7 @@ from controlplane.api.bodies import (
     located,
     wants_yaml,
 )
-from controlplane.api.endpoints import OF_LISTS, Endpoint, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, caller_of, mutation
 from controlplane.api.etags import respond, version_etag
 from controlplane.api.scopes import scope_from
 from controlplane.errors import FieldError, InvalidRequest
@@ -30,7 +30,7 @@ from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.as_of import ScopeAsOfQuery, as_of
 from overrides.api.schemas import AttributesField, OverrideMutationQuery
-from overrides.api.write_options import held_headers, write_options_from
+from overrides.api.write_options import author_of, held_headers, write_options_from
 from overrides.documents.documents import ReceivedDocument
 from overrides.documents.export import (
     ExportFilter,
@@ -145,7 +145,7 @@ class ScopeDocumentItem(Endpoint):
             document, _ = put_document(
                 scope,
                 read_statements([received]),
-                actor=actor_of(request, query["change_message"]),
+                actor=author_of(request, query),
                 options=write_options_from(request, query, [scope]),
             )
         answer = _answer(request, document.content, etag=version_etag(document.version))

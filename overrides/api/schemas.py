@@ -186,6 +186,13 @@ class FreezeOverrideQuery(PublicationQuery, ConfirmedQuery):
 class WriteOptionsQuery(FreezeOverrideQuery):
     """Options of a change."""
 
+    ticket = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=200,
+        help_text="Id or address of the task that the change belongs to, kept in the history.",
+    )
     managed_by = serializers.CharField(
         required=False,
         default="",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from rest_framework.request import Request
 
-from controlplane.api.endpoints import caller_of
+from controlplane.api.endpoints import actor_of, caller_of
 from controlplane.api.etags import parse_precondition
+from controlplane.identity.actors import Actor
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.approvals.decisions import NO_CONSENT, Bypass, Consent, required_by
@@ -84,3 +85,8 @@ def _scopes_for(action: Action, request: Request) -> tuple[Scope, ...]:
     scopes = caller.require_somewhere(action)
     caller.require_recent_login(action)
     return tuple(scopes)
+
+
+def author_of(request: Request, query: Mapping[str, Any]) -> Actor:
+    """Return the actor of a change, with reason and ticket. query: of WriteOptionsQuery."""
+    return replace(actor_of(request, query["change_message"]), ticket=query["ticket"])

@@ -51,7 +51,7 @@ def publish_request(
     _check_author(row)
     before = snapshot(row)
     reviewers = ", ".join(approval.reviewer for approval in approvals)
-    cause = replace(actor, reason=_cause(row, reviewers, actor))
+    cause = replace(actor, reason=_cause(row, reviewers, actor), ticket=row.ticket)
     options = replace(options, asks=False, consent=consent)
     if at is None:
         row.revision = commit([plan.draft], plan.catalogue, actor=cause, options=options).revision

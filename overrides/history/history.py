@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.db.models import F, OuterRef, Q, Subquery, TextField
-from django.db.models.functions import Cast
+from django.db.models import F, OuterRef, Q, Subquery, TextField, Value
+from django.db.models.functions import Cast, Coalesce
 
 from controlplane.errors import UnknownOverride, UnknownVersion
 from controlplane.scopes import Scope
 from overrides.loading.catalogue_cache import current_catalogue
-from overrides.models import OverrideVersion
+from overrides.models import OverrideVersion, Revision
 from overrides.projects import check_known
 from overrides.querysets import Differs, OverrideQuerySet
 from overrides.resolution.addresses import Address
@@ -33,10 +33,14 @@ class BlamedLeaf:
 
 
 def versions_of(address: Address) -> OverrideQuerySet[OverrideVersion]:
-    """Return every version of the override at this address, including deletions."""
-    versions: OverrideQuerySet[OverrideVersion] = OverrideVersion.objects.of(
-        address.resource_type, address.scope
-    )
+    """Return every version of the override at this address, including deletions, with its `ticket`."""
+    return with_tickets(OverrideVersion.objects.of(address.resource_type, address.scope))
+
+
+def with_tickets(rows: OverrideQuerySet[OverrideVersion]) -> OverrideQuerySet[OverrideVersion]:
+    """Add the `ticket` of each version, which is kept once for its revision."""
+    ticket = Revision.objects.filter(revision=OuterRef("revision")).values("ticket")
+    versions: OverrideQuerySet[OverrideVersion] = rows.annotate(ticket=Coalesce(Subquery(ticket), Value("")))
     return versions
 
 

@@ -31,13 +31,14 @@ def current_revision() -> int:
 def take_revision(actor: Actor, *, changes: int, everything: bool = False) -> Revision:
     """Write the next revision. The caller holds the lock."""
     with connection.cursor() as cursor:
-        cursor.execute(_TAKE, [actor.name, actor.reason, actor.request_id, changes, everything])
+        cursor.execute(_TAKE, [actor.name, actor.reason, actor.ticket, actor.request_id, changes, everything])
         row = cursor.fetchone()
     taken = Revision(
         revision=row[0],
         made_at=row[1],
         made_by=actor.name,
         change_message=actor.reason,
+        ticket=actor.ticket,
         request_id=actor.request_id,
         changes=changes,
         everything=everything,
@@ -70,7 +71,8 @@ def check_revision(revision: int) -> int:
 # clock_timestamp, not now(): a transaction that began earlier may get the lock later.
 _TAKE = f"""
 WITH counter AS (UPDATE overrides_revisioncounter SET revision = revision + 1 WHERE id = 1 RETURNING revision)
-INSERT INTO overrides_revision (revision, made_at, made_by, change_message, request_id, changes, everything)
-SELECT revision, clock_timestamp(), %s, %s, %s, %s, %s FROM counter
+INSERT INTO overrides_revision
+    (revision, made_at, made_by, change_message, ticket, request_id, changes, everything)
+SELECT revision, clock_timestamp(), %s, %s, %s, %s, %s, %s FROM counter
 RETURNING revision, made_at, {is_defined_sql(OVERRIDE_DOCUMENTS)}
 """  # noqa: S608  (SQL of our own)

@@ -11,6 +11,7 @@ _VERSION = {
     "changed_at": WHEN,
     "changed_by": "admin",
     "change_message": "Training ran out of memory.",
+    "ticket": "ML-1234",
     "request_id": "019a9f5e-7c00-7000-8000-00000000000a",
 }
 _EARLIER = {**_VERSION, "version": 1, "revision": 12, "attributes": {"defaults": {"cpu": "1"}}}
@@ -20,6 +21,7 @@ _REVISION = {
     "made_at": WHEN,
     "made_by": "admin",
     "change_message": "Training ran out of memory.",
+    "ticket": "ML-1234",
     "request_id": "019a9f5e-7c00-7000-8000-00000000000a",
     "changes": 1,
     "everything": False,
@@ -37,6 +39,7 @@ _BLAMED = {
     "value": "500Mi",
     **{name: _VERSION[name] for name in ("version", "revision", "changed_at", "changed_by")},
     "change_message": "Training ran out of memory.",
+    "ticket": "ML-1234",
     "request_id": "019a9f5e-7c00-7000-8000-00000000000a",
 }
 

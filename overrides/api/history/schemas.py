@@ -27,6 +27,7 @@ class VersionRead(serializers.Serializer[Any]):
     changed_at = serializers.DateTimeField()
     changed_by = serializers.CharField()
     change_message = serializers.CharField()
+    ticket = serializers.CharField(help_text="Id or address of a task; empty if nobody named one.")
     request_id = serializers.CharField()
 
 
@@ -48,6 +49,7 @@ class RevisionRead(serializers.Serializer[Any]):
     made_at = serializers.DateTimeField()
     made_by = serializers.CharField()
     change_message = serializers.CharField()
+    ticket = serializers.CharField(help_text="Id or address of a task; empty if nobody named one.")
     request_id = serializers.CharField()
     changes = serializers.IntegerField(help_text="Number of changed overrides.")
     everything = serializers.BooleanField(help_text="True if it changed a resource type or a guard rail.")
@@ -82,6 +84,7 @@ class BlameLine(serializers.Serializer[Any]):
     changed_at = serializers.DateTimeField()
     changed_by = serializers.CharField()
     change_message = serializers.CharField()
+    ticket = serializers.CharField(help_text="Id or address of a task; empty if nobody named one.")
     request_id = serializers.CharField()
 
 
@@ -140,6 +143,6 @@ def show_revision(revision: Revision) -> dict[str, Any]:
 
 
 def show_blamed(blamed: BlamedLeaf) -> dict[str, Any]:
-    names = ("version", "revision", "changed_at", "changed_by", "change_message", "request_id")
+    names = ("version", "revision", "changed_at", "changed_by", "change_message", "ticket", "request_id")
     change = {name: getattr(blamed.version, name) for name in names}
     return {"pointer": blamed.pointer, "value": blamed.value, **change}

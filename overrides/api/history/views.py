@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane import errors
-from controlplane.api.endpoints import OF_LISTS, Endpoint, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import ScopeQuery, scope_from, show_scope
@@ -23,7 +23,7 @@ from overrides.api import plan_schemas
 from overrides.api.as_of import as_of
 from overrides.api.history import examples, schemas
 from overrides.api.overrides.views import address_from
-from overrides.api.write_options import write_options_from
+from overrides.api.write_options import author_of, write_options_from
 from overrides.editing.plans import differences
 from overrides.history.history import (
     address_of,
@@ -32,6 +32,7 @@ from overrides.history.history import (
     differences_between,
     get_version,
     versions_of,
+    with_tickets,
 )
 from overrides.history.rollback import roll_back, roll_back_override
 from overrides.loading.catalogue_cache import current_catalogue
@@ -189,7 +190,7 @@ class RevisionDiff(Endpoint):
         if earlier > later:
             message = f"from={earlier} is later than to={later}. Swap them."
             raise InvalidRequest(message, errors=[FieldError("?from", "not_allowed", message)])
-        rows = differences_between(earlier, later).within([scope])
+        rows = with_tickets(differences_between(earlier, later).within([scope]))
         if "resource_type" in query:
             rows = rows.filter(resource_type=query["resource_type"])
         page = paginate(request, rows, order=("id",), query=query)
@@ -222,7 +223,7 @@ class OverrideRollback(Endpoint):
         plan = roll_back_override(
             address,
             to_version=parse_body(schemas.OverrideRollback, request)["to_version"],
-            actor=actor_of(request, query["change_message"]),
+            actor=author_of(request, query),
             options=write_options_from(request, query, [address.scope], wants_plan=True),
         )
         return Response(plan_schemas.show_plan(plan))
@@ -252,7 +253,7 @@ class ScopeRollback(Endpoint):
             [scope],
             to_revision=body["to_revision"],
             resource_type=body["resource_type"],
-            actor=actor_of(request, query["change_message"]),
+            actor=author_of(request, query),
             options=write_options_from(request, query, [scope], wants_plan=True),
         )
         return Response(plan_schemas.show_plan(plan))

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from controlplane import errors
 from controlplane.api.bodies import StrictJSONParser, YamlDocuments, YamlParser, YmlParser, located
-from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
+from controlplane.api.endpoints import Endpoint, caller_of, mutation
 from controlplane.api.fields import StrictSerializer
 from controlplane.api.scopes import ScopeQuery, scope_from
 from controlplane.identity.callers import Caller
@@ -21,7 +21,7 @@ from controlplane.scopes import Scope
 from overrides.api import examples
 from overrides.api.plan_schemas import PlanRead, show_applied
 from overrides.api.schemas import AnyJSONField, WriteOptionsQuery
-from overrides.api.write_options import consent_from, freeze_override_from
+from overrides.api.write_options import author_of, consent_from, freeze_override_from
 from overrides.documents.documents import ReceivedDocument
 from overrides.documents.export import apply_bundle, scopes_in
 from overrides.editing.apply import ApplyOptions
@@ -100,7 +100,7 @@ class ApplyOverrides(Endpoint):
         )
         with located(request):
             authorise(caller_of(request), documents, options)
-            actor = actor_of(request, query["change_message"])
+            actor = author_of(request, query)
             return Response(show_applied(apply_bundle(documents, options=options, actor=actor)))
 
 

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from controlplane import errors
 from controlplane.api.bodies import JsonPatchParser, MergePatchParser
-from controlplane.api.endpoints import OF_LISTS, Endpoint, actor_of, caller_of, mutation
+from controlplane.api.endpoints import OF_LISTS, Endpoint, caller_of, mutation
 from controlplane.api.etags import respond, version_etag
 from controlplane.api.fields import parse_body
 from controlplane.api.pages import page_response, paginate
@@ -22,7 +22,7 @@ from controlplane.scopes import SEGMENTS, Level
 from overrides.api import examples, schemas
 from overrides.api.as_of import ScopeAsOfQuery, as_of
 from overrides.api.plan_schemas import PlanRead, show_plan
-from overrides.api.write_options import held_headers, write_options_from
+from overrides.api.write_options import author_of, held_headers, write_options_from
 from overrides.editing.writes import (
     delete_override,
     get_override,
@@ -152,7 +152,7 @@ class OverrideItem(Endpoint):
         override, created = put_override(
             address,
             parse_body(schemas.OverrideWrite, request)["attributes"],
-            actor=actor_of(request, query["change_message"]),
+            actor=author_of(request, query),
             options=write_options_from(request, query, [address.scope]),
         )
         headers = held_headers(query, address.scope)
@@ -181,7 +181,7 @@ class OverrideItem(Endpoint):
     def patch(self, request: Request, resource_type: str) -> Response:
         query = schemas.OverrideMutationQuery.parse(request)
         address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
-        actor = actor_of(request, query["change_message"])
+        actor = author_of(request, query)
         options = write_options_from(request, query, [address.scope])
         if _media_type(request) == JsonPatchParser.media_type:
             override = json_patch_override(address, request.data, actor=actor, options=options)
@@ -204,7 +204,7 @@ class OverrideItem(Endpoint):
         address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
         delete_override(
             address,
-            actor=actor_of(request, query["change_message"]),
+            actor=author_of(request, query),
             options=write_options_from(request, query, [address.scope]),
         )
         return Response(status=204, headers=held_headers(query, address.scope))
@@ -236,7 +236,7 @@ class OverridePreview(Endpoint):
         plan = preview_override(
             address,
             parse_body(schemas.OverridePreviewWrite, request).get("attributes"),
-            actor=actor_of(request, query["change_message"]),
+            actor=author_of(request, query),
             options=replace(
                 options,
                 commit_options=replace(
