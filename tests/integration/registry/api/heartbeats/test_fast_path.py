@@ -228,7 +228,7 @@ def comparable(answer):
     headers = []
     for name, value in answer.headers:
         words = sorted(value.split(b"; ")) if name == b"content-security-policy" else value
-        new = name in (b"x-request-id", b"content-length") and value != b"r-1"
+        new = name in (b"x-request-id", b"content-length", b"ratelimit") and value != b"r-1"
         headers.append((name, "new" if new else words))
     return answer.status, sorted(headers, key=str), body
 
