@@ -11,6 +11,7 @@ from cpctl.commands import options
 from cpctl.errors import NotFound, UsageError
 from cpctl.ladders import Rung, ladder_lines, pointer_of, rungs, stated_by_pointer
 from cpctl.output import Format, document, say
+from cpctl.pending_changes import pending_lines
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
@@ -54,6 +55,8 @@ def explain(
     if output.is_whole:
         return say(*document(answer, output))
     any_printed = any([_show_type(effective, scope, pointer) for effective in answer["items"]])
+    if not as_of:
+        _show_pending(api, {**scope, "resource_type": query["resource_type"]}, pointer)
     if not any_printed and pointer:
         raise NotFound(f"{name}{pointer} is not set at {scope_text(scope)} or above.")
     if not any_printed:
@@ -111,6 +114,14 @@ def _show_type(effective: dict[str, Any], scope: dict[str, str], pointer: str) -
         if _below(warning["pointer"], pointer):
             say(f"Warning: {effective['resource_type']} {warning['pointer']}: {warning['message']}")
     return any_printed
+
+
+def _show_pending(api: Api, query: dict[str, str], pointer: str) -> None:
+    """Print until when values apply, and what follows."""
+    filters = {name: value or None for name, value in query.items()}
+    for change in api.items("override-changes", {**filters, "affecting": True}):
+        for line in pending_lines(change, lambda leaf: _below(leaf, pointer)):
+            say(f"Scheduled: {line}")
 
 
 def _show(title: str, ladder: list[Rung]) -> bool:

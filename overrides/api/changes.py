@@ -19,7 +19,7 @@ from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.roles import Action
-from controlplane.scopes import Scope
+from controlplane.scopes import SEGMENTS, Scope
 from overrides.api import change_examples as examples
 from overrides.api.schemas import AttributesField, FreezeOverrideQuery
 from overrides.api.write_options import held_headers, override_options_from
@@ -84,7 +84,22 @@ class ChangeListQuery(PageQuery):
     state = serializers.ChoiceField(choices=CHANGE_STATES, required=False, help_text="Only in this state.")
     project = serializers.CharField(required=False, help_text="Only this project.")
     domain = serializers.CharField(required=False, help_text="Only this domain.")
+    workflow = serializers.CharField(required=False, help_text="Only this workflow.")
+    launch_plan = serializers.CharField(required=False, help_text="Only this launch plan.")
     resource_type = serializers.CharField(required=False, help_text="Only this type.")
+    affecting = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Only pending changes that the scope of `project`, `domain`, `workflow` and `launch_plan` "
+        "inherits: those at the scope and above. They say until when its effective values apply.",
+    )
+
+
+def _affecting(request: Request, query: dict[str, Any]) -> Any:
+    """Return what is pending for the effective values at a scope, which the caller must be able to read."""
+    scope = Scope(**{name: query.get(name, "") for name in SEGMENTS})
+    caller_of(request).require(Action.OVERRIDE_READ, scope)
+    return OverrideChange.objects.covering(scope).filter(due_at__isnull=False)
 
 
 class ChangeCollection(Endpoint):
@@ -117,8 +132,11 @@ class ChangeCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = ChangeListQuery.parse(request)
-        rows = OverrideChange.objects.within(caller_of(request).scopes_for(Action.OVERRIDE_READ))
-        names = ("state", "project", "domain", "resource_type")
+        if query["affecting"]:
+            rows, names = _affecting(request, query), ["state", "resource_type"]
+        else:
+            rows = OverrideChange.objects.within(caller_of(request).scopes_for(Action.OVERRIDE_READ))
+            names = ["state", "resource_type", *SEGMENTS]
         rows = rows.filter(**{name: query[name] for name in names if name in query})
         return page_response(request, paginate(request, rows, order=("id",), query=query), show_change)
 

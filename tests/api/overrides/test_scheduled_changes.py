@@ -229,3 +229,25 @@ def test_who_may_schedule_read_and_cancel(api):
     for answer in (other.get(f"override-changes/{change}"), other.post(f"override-changes/{change}:cancel")):
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown_override_change")
     assert other.get("override-changes").json()["items"] == []
+
+
+def test_what_a_scope_inherits_is_listed_with_when_it_ends(api):
+    api.put("overrides/workflow_execution_config?project=flytesnacks", {"attributes": {"max_parallelism": 4}})
+    here, global_one, elsewhere = (
+        schedule(api, scope=scope, at=in_days(1)).json()["id"]
+        for scope in (SCOPE, {}, {"project": "flytesnacks", "domain": "staging"})
+    )
+    ended = schedule(api, 9, scope={"domain": "production"}, at=in_days(2)).json()["id"]
+    api.post(f"override-changes/{ended}:cancel")
+
+    def affecting(query: str, caller: Api = api) -> list[str]:
+        return [item["id"] for item in caller.get(f"override-changes?affecting=true&{query}").json()["items"]]
+
+    assert affecting(f"{HERE}&workflow=train") == [here, global_one]
+    assert affecting("project=flytesnacks&domain=staging") == [global_one, elsewhere]
+    assert affecting(f"{HERE}&resource_type=task_resource") == []
+    # Who reads one project sees what it inherits, as in its effective values.
+    viewer = Api(token_for("viewer", scope=Scope(project="flytesnacks")))
+    assert affecting(HERE, viewer) == [here, global_one]
+    assert viewer.get("override-changes?affecting=true").status_code == 403
+    assert api.get("override-changes?affecting=true&workflow=train").status_code == 422
