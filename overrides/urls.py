@@ -21,6 +21,7 @@ from overrides.api.effective.pod_preview import PodPreview
 from overrides.api.effective.render_views import EffectiveRender
 from overrides.api.effective.snapshot_views import EffectiveSnapshot
 from overrides.api.effective.stream_views import EffectiveStream
+from overrides.api.history import rollback_views
 from overrides.api.history import views as history_views
 from overrides.api.overrides import apply_views, views
 
@@ -29,7 +30,7 @@ urlpatterns = [
     path("overrides", views.OverrideCollection.as_view()),
     path("overrides:apply", apply_views.ApplyOverrides.as_view()),
     path("overrides:import", importing.ImportOverrides.as_view()),
-    path("overrides:rollback", history_views.ScopeRollback.as_view()),
+    path("overrides:rollback", rollback_views.ScopeRollback.as_view()),
     path("overrides/effective", effective_views.EffectiveOverrides.as_view()),
     path("overrides/effective/cluster-resources", EffectiveClusterResources.as_view()),
     path("overrides/effective/render", EffectiveRender.as_view()),
@@ -51,7 +52,8 @@ urlpatterns = [
         history_views.VersionDiff.as_view(),
     ),
     path("overrides/<str:resource_type>/blame", history_views.Blame.as_view()),
-    path("overrides/<str:resource_type>:rollback", history_views.OverrideRollback.as_view()),
+    path("overrides/<str:resource_type>:undelete", rollback_views.OverrideUndeletion.as_view()),
+    path("overrides/<str:resource_type>:rollback", rollback_views.OverrideRollback.as_view()),
     path("overrides/<str:resource_type>:preview", views.OverridePreview.as_view()),
     path("overrides/<str:resource_type>", views.OverrideItem.as_view()),
     path("override-changes", changes.ChangeCollection.as_view()),

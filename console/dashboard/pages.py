@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.dashboard import checks, fleet_checks, silent_agents, timeline
+from console.dashboard import checks, fleet_checks, odd_agents, silent_agents, timeline
 from console.dashboard.activity import read_activity
 from console.dashboard.demo_card import demo_stops
 from console.dashboard.findings import report
@@ -39,7 +39,7 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
         "now": now,
         "period": period,
         "periods": timeline.RANGES,
-        "report": _report(caller, reading, period),
+        "report": _report(caller, reading, period, now),
         **_activity(caller, period, begin),
         **_places(caller, reading, begin),
         "first_steps": _first_steps(caller, reading),
@@ -51,11 +51,12 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
     return render(request, template, context)
 
 
-def _report(caller: Caller, reading: FleetReading | None, period: TimeRange) -> Any:
+def _report(caller: Caller, reading: FleetReading | None, period: TimeRange, now: datetime) -> Any:
     return report(
         (
             fleet_checks.check_silence(reading, period),
             fleet_checks.check_sweep(caller),
+            odd_agents.check_odd_agents(caller, now - period.length, now),
             checks.check_agent_configs(caller),
             checks.check_overrides(caller),
             checks.check_sinks(caller),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -24,6 +25,7 @@ from overrides.editing.writes import WriteOptions
 from overrides.history.history import get_version, versions_of
 from overrides.history.rollback import roll_back_override
 from overrides.loading.catalogue_cache import current_catalogue
+from overrides.models import OverrideVersion
 from overrides.resolution.addresses import Address
 from overrides.write_mode import reads_files
 
@@ -73,14 +75,23 @@ def _compare(address: Address, earlier: int, later: int) -> dict[str, Any]:
 
 def _show(request: HttpRequest, caller: Caller, address: Address, extra: dict[str, Any]) -> HttpResponse:
     may_write = not reads_files() and caller.verdict(Action.OVERRIDE_WRITE, address.scope).allowed
+    versions = load_page(request, caller, versions_of(address), order=("-version",))
     context = {
         "type": current_catalogue().get(address.resource_type),
         "scope": address.scope,
-        "page": load_page(request, caller, versions_of(address), order=("-version",)),
+        "page": versions,
+        "deleted_version": "" if request.GET.get("cursor") else _last_before_deletion(versions.items),
         "may_write": may_write,
         **extra,
     }
     return render(request, "console/overrides/history.html", context)
+
+
+def _last_before_deletion(versions: Sequence[OverrideVersion]) -> int | None:
+    """Return the version to restore, if the newest of these is a deletion."""
+    if not versions or versions[0].attributes is not None:
+        return None
+    return next((each.version for each in versions if each.attributes is not None), None)
 
 
 def _version(text: str) -> int:

@@ -11,6 +11,7 @@ _ENDS: dict[str, tuple[str, ...]] = {
     "agent.unavailable": _AGENT_ENDS,
     "agent.unknown": _AGENT_ENDS,
     "agent.congested": _AGENT_ENDS,
+    "agent.flapping": _AGENT_ENDS,
     "agent.requests_waiting": _AGENT_ENDS,
     "provider.unhealthy": _PROVIDER_ENDS,
     "provider.unavailable": _PROVIDER_ENDS,

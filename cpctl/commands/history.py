@@ -124,14 +124,29 @@ def rollback(
     query = options.WriteOptions(
         message, manager, force, confirm, override_freeze, approval_override, ticket
     ).query(**scope)
+    if restore(path, body, query, "Roll back?", output, yes=yes, dry_run=dry_run):
+        SESSION.tell("Rolled back.")
+
+
+def restore(
+    path: str,
+    body: Any,
+    query: dict[str, Any],
+    question: str,
+    output: Format,
+    *,
+    yes: bool,
+    dry_run: bool,
+) -> bool:
+    """Show the plan of a request, ask, and send it. Return whether it was sent."""
     api = SESSION.api()
     plan = api.post(path, body, query={**query, "dry_run": True}).json()
-    if not confirm_plan(plan, "Roll back?", output, yes=yes or dry_run) or dry_run:
-        return
+    if not confirm_plan(plan, question, output, yes=yes or dry_run) or dry_run:
+        return False
     if not yes:
-        query["confirm"] = confirmation(plan)
+        query = {**query, "confirm": confirmation(plan)}
     api.post(path, body, query=query)
-    SESSION.tell("Rolled back.")
+    return True
 
 
 def _target(resource_type: str, version: int | None, revision: int | None) -> tuple[str, dict[str, Any]]:

@@ -161,6 +161,41 @@ def delete_override(
     change.tell(f"{resource_type} at {scope_text(scope)} deleted.")
 
 
+@overrides.command("undelete")
+def undelete_override(
+    *,
+    resource_type: options.TypeName,
+    project: options.Project = "",
+    domain: options.Domain = "",
+    workflow: options.Workflow = "",
+    launch_plan: options.LaunchPlan = "",
+    manager: options.Manager = "",
+    force: options.Force = False,
+    confirm: options.Confirm = "",
+    override_freeze: options.OverrideFreeze = "",
+    approval_override: options.ApprovalOverride = "",
+    message: options.Message = "",
+    ticket: options.Ticket = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Restore a deleted override, after showing the plan and asking for confirmation.
+
+    \b
+    cpctl overrides undelete task_resource -p billing -d production
+    """
+    from cpctl.commands.history import restore
+
+    scope = options.scope_of((project, domain, workflow, launch_plan))
+    path = f"{change_options.path_of(kind_named('overrides'), resource_type)}:undelete"
+    query = options.WriteOptions(
+        message, manager, force, confirm, override_freeze, approval_override, ticket
+    ).query(**scope)
+    if restore(path, None, query, "Restore?", output, yes=yes, dry_run=dry_run):
+        SESSION.tell(f"{resource_type} at {scope_text(scope)} restored.")
+
+
 @overrides.command("compare")
 def compare_revisions(
     *,

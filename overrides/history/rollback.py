@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
+from controlplane.errors import Conflict
 from controlplane.identity.actors import Actor
 from controlplane.preconditions import check
 from controlplane.scopes import Scope
@@ -13,9 +14,15 @@ from overrides.editing.commit import begin, commit
 from overrides.editing.draft import Draft
 from overrides.editing.plans import Plan
 from overrides.editing.removal_guard import Removals
-from overrides.editing.writes import WriteOptions, refuse_conflicts
+from overrides.editing.writes import WriteOptions, missing_override, refuse_conflicts
 from overrides.field_managers import replace_attributes
-from overrides.history.history import address_of, attributes_as_of, changes_between, get_version
+from overrides.history.history import (
+    address_of,
+    attributes_as_of,
+    changes_between,
+    get_version,
+    versions_of,
+)
 from overrides.loading.current import load_current
 from overrides.loading.revisions import check_revision, current_revision
 from overrides.models import Override
@@ -33,6 +40,25 @@ def roll_back_override(address: Address, *, to_version: int, actor: Actor, optio
     precondition = options.precondition if options.precondition and options.precondition.is_set else None
     check(precondition, load_current([address])[address].present_version)
     return _restore({address: attributes}, actor, options)
+
+
+@transaction.atomic
+def undelete_override(address: Address, *, actor: Actor, options: WriteOptions) -> Plan:
+    """Restore a deleted override as its last version had it.
+
+    Raises UnknownOverride if nothing was ever set, Conflict if it is not deleted, or if its history is gone.
+    """
+    catalogue = begin(actor)
+    catalogue.get(address.resource_type)
+    newest = versions_of(address).order_by("-version").first()
+    if newest is None:
+        raise missing_override(address)
+    if newest.attributes is not None:
+        raise Conflict(f"{address} is not deleted: version {newest.version} applies. Use rollback.")
+    last = versions_of(address).filter(attributes__isnull=False).order_by("-version").first()
+    if last is None:
+        raise Conflict(f"The versions of {address} from before its deletion are not kept any more.")
+    return roll_back_override(address, to_version=last.version, actor=actor, options=options)
 
 
 @transaction.atomic

@@ -30,6 +30,13 @@ BY_STATE: dict[State, EventType] = {
 AGENT_REMOVED = register("agent.removed", "An agent's record was removed.", **_AGENT)
 
 
+# Once for each wait, so that an agent that keeps returning is one alert and not many.
+AGENT_FLAPPING = register(
+    "agent.flapping",
+    "An agent returned too often and must first send heartbeats for a while.",
+    **_AGENT,
+    reason=TEXT,
+)
 # An alert: an operator should stop one of the two processes.
 AGENT_DUPLICATED = register(
     "agent.duplicated",

@@ -44,6 +44,11 @@ class ReturnVerdict:
     wait: timedelta
 
 
+def is_damped(penalty: float) -> bool:
+    """Return whether an agent with this penalty has returned too often to return at once."""
+    return penalty >= _FREE_BELOW
+
+
 def judge_return(
     record: FlapRecord, *, unbroken: bool, policy: DampingPolicy, now: datetime
 ) -> ReturnVerdict:
@@ -58,7 +63,7 @@ def judge_return(
 
 
 def _required_wait(penalty: float, policy: DampingPolicy) -> timedelta:
-    if penalty < _FREE_BELOW:
+    if not is_damped(penalty):
         return timedelta()
     doublings = min(_MAX_DOUBLINGS, int(penalty - _FREE_BELOW))
     hold: timedelta = policy.hold * 2**doublings

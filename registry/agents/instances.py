@@ -15,7 +15,7 @@ from registry.agents.liveness import LATE_AFTER_INTERVALS
 
 CONDITION = "SingleInstance"
 # A duplicate without requests for this long counts as stopped.
-_SHOWN_FOR = timedelta(minutes=10)
+SHOWN_FOR = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def duplicate_condition(
     rival_since: datetime | None, *, announced: bool, now: datetime
 ) -> list[dict[str, Any]]:
     """Return the condition of an agent with two running processes; nothing for any other agent."""
-    if not announced or rival_since is None or now - rival_since > _SHOWN_FOR:
+    if not announced or rival_since is None or now - rival_since > SHOWN_FOR:
         return []
     message = "Another process uses this name and credential. Stop one of them, or give it a name of its own."
     return [{"type": CONDITION, "status": "false", "message": message}]

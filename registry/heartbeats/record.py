@@ -14,14 +14,16 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from controlplane.errors import AgentRetired, DuplicateInstance, PermissionDenied, UnknownAgent
+from controlplane.events import log
 from controlplane.identity.actors import Actor
+from registry.agents.event_types import AGENT_FLAPPING
 from registry.agents.flap_damping import FlapRecord, judge_return
 from registry.agents.liveness import LivenessPolicy
 from registry.agents.models import Agent, Lease
 from registry.agents.policies import damping_policy
 from registry.agents.rights import AgentRights
 from registry.agents.states import State, after_heartbeat
-from registry.agents.transitions import move
+from registry.agents.transitions import agent_facts, move
 from registry.heartbeats.renew import HeartbeatRow, Renewal, renew_decided
 from registry.heartbeats.reports import Report, store_report
 from registry.joining.name_conflicts import holder_of, note_rival, refusal
@@ -97,7 +99,7 @@ def _record(agent_id: UUID, heartbeat: Heartbeat, options: _Options) -> Agent:
     _renew(agent, heartbeat, options.policy)
     if heartbeat.report and heartbeat.report.digest != bytes(lease.report_digest or b""):
         _store_report(agent, heartbeat.report, options)
-    is_back = agent.state != State.UNAVAILABLE or _is_back(agent, unbroken, options.policy)
+    is_back = agent.state != State.UNAVAILABLE or _is_back(agent, unbroken, options)
     if is_back and agent.state != State.REGISTERED:
         _apply_state(agent, heartbeat, options)
     return agent
@@ -162,15 +164,11 @@ def renewal_of(agent: Agent) -> Renewal:
     )
 
 
-def _is_back(agent: Agent, unbroken: bool, policy: LivenessPolicy) -> bool:
+def _is_back(agent: Agent, unbroken: bool, options: _Options) -> bool:
     """Judge and store the return of a silent agent. A flapping one must first send heartbeats for a while."""
     record = FlapRecord(agent.flap_penalty, agent.flapped_at, agent.steady_since)
-    verdict = judge_return(
-        record,
-        unbroken=unbroken,
-        policy=damping_policy(policy),
-        now=agent.now,  # type: ignore[attr-defined]  # annotated
-    )
+    now: datetime = agent.now  # type: ignore[attr-defined]  # annotated
+    verdict = judge_return(record, unbroken=unbroken, policy=damping_policy(options.policy), now=now)
     agent.flap_penalty, agent.flapped_at = verdict.record.penalty, verdict.record.at
     agent.steady_since = verdict.record.steady_since
     if verdict.wait:
@@ -178,7 +176,23 @@ def _is_back(agent: Agent, unbroken: bool, policy: LivenessPolicy) -> bool:
             f"Returned too often; heartbeats are required for another {verdict.wait.seconds + 1} s."
         )
     agent.save(update_fields=["flap_penalty", "flapped_at", "steady_since", "state_reason"])
+    if verdict.wait and verdict.record.at == now:
+        _announce_flapping(agent, options.actor)
     return not verdict.wait
+
+
+def _announce_flapping(agent: Agent, actor: Actor) -> None:
+    """Write the event of a wait that begins now."""
+    data = {**agent_facts(agent), "reason": agent.state_reason}
+    log.append(
+        AGENT_FLAPPING,
+        "agent",
+        str(agent.id),
+        data=data,
+        actor=actor.name,
+        request_id=actor.request_id,
+        team_id=agent.team_id,
+    )
 
 
 def reason_of(state: State, consumer_lag: int, congestion_lag: int) -> str:

@@ -131,6 +131,7 @@ export {HERE} -w train --manager git
 import flyteadmin https://flyte.example.com --yes
 import flytectl-files flytectl.yaml --kind task-resource-attribute --create-projects --yes
 overrides delete task_resource {HERE} --yes -m Why
+overrides undelete task_resource {HERE} --yes --ticket T-1
 overrides compare --from 0 --to 41 -p flytesnacks
 overrides source
 overrides confirm --yes

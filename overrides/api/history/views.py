@@ -10,9 +10,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane import errors
-from controlplane.api.endpoints import OF_LISTS, Endpoint, caller_of, mutation
-from controlplane.api.fields import Query, parse_body
+from controlplane.api.endpoints import OF_LISTS, Endpoint, caller_of
+from controlplane.api.fields import Query
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import ScopeQuery, scope_from, show_scope
 from controlplane.errors import FieldError, InvalidRequest, UnknownVersion
@@ -23,7 +22,6 @@ from overrides.api import plan_schemas
 from overrides.api.as_of import as_of
 from overrides.api.history import examples, schemas
 from overrides.api.overrides.views import address_from
-from overrides.api.write_options import author_of, write_options_from
 from overrides.editing.plans import differences
 from overrides.history.history import (
     address_of,
@@ -34,7 +32,6 @@ from overrides.history.history import (
     versions_of,
     with_tickets,
 )
-from overrides.history.rollback import roll_back, roll_back_override
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.loading.revisions import check_revision, current_revision
 from overrides.models import OverrideVersion, Revision
@@ -196,67 +193,6 @@ class RevisionDiff(Endpoint):
         page = paginate(request, rows, order=("id",), query=query)
         before = attributes_as_of([address_of(row) for row in page.items], earlier)
         return page_response(request, page, lambda row: _show_change(row, before[address_of(row)]))
-
-
-class OverrideRollback(Endpoint):
-    actions = {"POST": Action.OVERRIDE_WRITE}
-    problems = {"POST": (errors.ChangeFrozen, errors.ApprovalRequired)}
-    has_versions = True
-
-    @extend_schema(
-        operation_id="overrides_rollback",
-        summary="Roll an override back to an earlier version",
-        description=(
-            "Creates a new version with the attributes of the earlier one. `dry_run=true` returns the plan "
-            "only. If-Match is optional."
-        ),
-        tags=_TAGS,
-        parameters=[schemas.RollbackQuery],
-        request=schemas.OverrideRollback,
-        responses=plan_schemas.PlanRead,
-        examples=[examples.OVERRIDE_ROLLBACK, examples.ROLLED_BACK],
-    )
-    @mutation
-    def post(self, request: Request, resource_type: str) -> Response:
-        query = schemas.RollbackQuery.parse(request)
-        address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
-        plan = roll_back_override(
-            address,
-            to_version=parse_body(schemas.OverrideRollback, request)["to_version"],
-            actor=author_of(request, query),
-            options=write_options_from(request, query, [address.scope], wants_plan=True),
-        )
-        return Response(plan_schemas.show_plan(plan))
-
-
-class ScopeRollback(Endpoint):
-    actions = {"POST": Action.OVERRIDE_WRITE}
-    problems = {"POST": (errors.ChangeFrozen, errors.ApprovalRequired)}
-
-    @extend_schema(
-        operation_id="overrides_rollback_scope",
-        summary="Roll a scope back to an earlier revision",
-        description="Creates one new revision, all or nothing. `dry_run=true` returns the plan only.",
-        tags=_TAGS,
-        parameters=[schemas.RollbackQuery],
-        request=schemas.ScopeRollback,
-        responses=plan_schemas.PlanRead,
-        examples=[examples.SCOPE_ROLLBACK, examples.ROLLED_BACK],
-    )
-    @mutation
-    def post(self, request: Request) -> Response:
-        query = schemas.RollbackQuery.parse(request)
-        scope = scope_from(query)
-        caller_of(request).require(Action.OVERRIDE_WRITE, scope)
-        body = parse_body(schemas.ScopeRollback, request)
-        plan = roll_back(
-            [scope],
-            to_revision=body["to_revision"],
-            resource_type=body["resource_type"],
-            actor=author_of(request, query),
-            options=write_options_from(request, query, [scope], wants_plan=True),
-        )
-        return Response(plan_schemas.show_plan(plan))
 
 
 def _readable(request: Request) -> QuerySet[Revision]:

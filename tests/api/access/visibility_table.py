@@ -401,6 +401,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "overrides_rollback": (
         named(f"overrides/task_resource:rollback?{_FLOW}", SCOPE_B, {"to_version": 1}, shows=True),
     ),
+    "overrides_undelete": (named(f"overrides/task_resource:undelete?{_FLOW}", SCOPE_B),),
     "overrides_diff": (
         lists("overrides/diff?from=0", SCOPE_A, SCOPE_B),
         named("overrides/diff?from=0&project={project}", SCOPE_B, shows=True),
