@@ -16,6 +16,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane.api.field_selection import FieldSelection, read_selection
 from controlplane.api.fields import Query
 from controlplane.database.instances import load_instances
 from controlplane.errors import InvalidCursor
@@ -46,6 +47,21 @@ class PageQuery(Query):
         choices=["estimate"],
         required=False,
         help_text=f"`estimate`: add `total`, which is exact up to {MOST_COUNTED}.",
+    )
+
+    only = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=2000,
+        help_text="Return only these fields of each item, separated by commas; `scope.project` for a part.",
+    )
+    omit = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=2000,
+        help_text="Leave out these fields of each item, written as in `only`.",
     )
 
 
@@ -124,13 +140,21 @@ def count_up_to(rows: QuerySet[Row, Row], most: int = MOST_COUNTED) -> Total:
 
 
 def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, Any]]) -> Response:
-    """Return `{items, next_cursor}` and a requested total; the cursor is also a Link header (RFC 8288)."""
-    response = Response({"items": [show(item) for item in page.items], "next_cursor": page.next_cursor})
+    """Return `{items, next_cursor}` and a requested total; the cursor is also a Link header (RFC 8288).
+
+    Items have the fields that `only` and `omit` select. Raises InvalidRequest for fields that no item has.
+    """
+    parameters = request.query_params
+    selection = read_selection(parameters.get("only", ""), parameters.get("omit", ""))
+    items = [show(item) for item in page.items]
+    if selection != FieldSelection():
+        items = [selection.of(item) for item in items]
+    response = Response({"items": items, "next_cursor": page.next_cursor})
     if page.total is not None:
         response.data["total"] = asdict(page.total)
     if page.next_cursor:
-        parameters = {**dict(request.query_params.lists()), "cursor": [page.next_cursor]}
-        response["Link"] = f'<{request.path}?{urlencode(parameters, doseq=True)}>; rel="next"'
+        following = {**dict(parameters.lists()), "cursor": [page.next_cursor]}
+        response["Link"] = f'<{request.path}?{urlencode(following, doseq=True)}>; rel="next"'
     return response
 
 

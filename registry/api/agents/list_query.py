@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from rest_framework import serializers
 
 from controlplane.api.pages import PageQuery
 from controlplane.api.time_range import SinceField, UntilField
 from registry.agents.states import State
-from registry.api.agents.schemas import AgentRead
 from registry.listing.search import ORDERS
-
-
-@cache
-def _field_names() -> list[str]:
-    return list(AgentRead().fields)
-
 
 SORTS = [(order, order) for order in ORDERS]
 
@@ -54,18 +45,9 @@ class AgentListQuery(PageQuery):
         default="name",
         help_text="Order of the list; `-` for descending order.",
     )
-    only = serializers.CharField(
-        required=False,
-        default="",
-        allow_blank=True,
-        help_text="Return only these fields, separated by commas.",
-    )
 
     def validate_health_status(self, value: str) -> list[str]:
         return _parse_words(value, [state.value for state in State])
-
-    def validate_only(self, value: str) -> list[str]:
-        return _parse_words(value, _field_names())
 
     environment = serializers.CharField(required=False, help_text="Filter by environment.")
     team = serializers.CharField(required=False, help_text="Filter by the team that owns the agents.")

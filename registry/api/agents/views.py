@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 from uuid import UUID
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -17,7 +17,6 @@ from controlplane.api.pages import page_response, paginate
 from controlplane.errors import Conflict, DuplicateInstance
 from controlplane.identity.roles import Action
 from registry.agents.lookup import get_agent, lock_agent
-from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.rights import agent_rights
 from registry.api.agents import examples, schemas
@@ -59,16 +58,11 @@ class AgentCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = AgentListQuery.parse(request)
-        policy, only = liveness_policy(), query["only"] or None
+        policy = liveness_policy()
         page = paginate(
             request, search_agents(query, caller_of(request)), order=ORDERS[query["sort"]], query=query
         )
-
-        def show(agent: Agent) -> dict[str, Any]:
-            fields = schemas.show_agent(agent, policy)
-            return {name: fields[name] for name in only} if only else fields
-
-        return page_response(request, page, show)
+        return page_response(request, page, partial(schemas.show_agent, policy=policy))
 
     @extend_schema(
         operation_id="agents_register",
