@@ -37,9 +37,8 @@ def check_agent_configs(caller: Caller) -> Check:
     else:
         count = conflicting.values("document").distinct().count()
         step = Step("Review conflicts", reverse("agent-config-conflicts"))
-        finding = Finding(
-            Severity.WARNING, f"{count} agent configurations have rejected claims.", steps=(step,)
-        )
+        who = "1 agent configuration has" if count == 1 else f"{count} agent configurations have"
+        finding = Finding(Severity.WARNING, f"{who} rejected claims", steps=(step,))
     return Check("agent configurations", (finding,))
 
 

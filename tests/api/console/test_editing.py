@@ -402,7 +402,7 @@ def test_the_dashboard_tells_of_claims_that_collide(browser):
         AgentConfigStatus.objects.create(document=other, data_plane=plane, conflicts=[LOST])
     many = text_shown(browser.get("/"))
     assert many.count('class="incident ') == 1
-    assert "4 agent configurations have rejected claims." in many
+    assert "4 agent configurations have rejected claims" in many
 
 
 def test_the_dashboard_states_only_what_it_looked_at(browser):
