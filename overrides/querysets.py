@@ -78,8 +78,24 @@ class SpanQuerySet(models.QuerySet[Row_co]):
         return self.filter(ended, since_revision__lte=revision)
 
 
+PROJECT_ORDERS: dict[str, tuple[str, ...]] = {
+    "id": ("id",),
+    "name": ("name", "id"),
+    "created_at": ("created_at", "id"),
+    "updated_at": ("updated_at", "id"),
+}
+PROJECT_ORDERS |= {
+    f"-{name}": tuple(f"-{field}" for field in fields) for name, fields in PROJECT_ORDERS.items()
+}
+
+
 class ProjectQuerySet(models.QuerySet["Project"]):
     def readable_in(self, scopes: Iterable[Scope]) -> ProjectQuerySet:
         """Projects that a caller with roles at these scopes may see; a role at a domain covers all."""
         named = [scope.project for scope in scopes]
         return self if "" in named else self.filter(id__in=named)
+
+    def mentioning(self, text: str) -> ProjectQuerySet:
+        """Projects with the text in their id, name or description, ignoring case."""
+        named = models.Q(id__icontains=text) | models.Q(name__icontains=text)
+        return self.filter(named | models.Q(description__icontains=text))

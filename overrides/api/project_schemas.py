@@ -7,8 +7,10 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text
+from controlplane.api.pages import PageQuery
 from overrides.models import Domain, Project, ProjectState
 from overrides.projects import ProjectFields
+from overrides.querysets import PROJECT_ORDERS
 
 STATES = [(label, label) for label in ProjectState.labels]
 
@@ -18,6 +20,17 @@ def _labels() -> serializers.DictField:
         child=serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=63),
         required=False,
         help_text="Kubernetes labels of executions; at most 16.",
+    )
+
+
+class ProjectListQuery(PageQuery):
+    q = Text(required=False, max_length=255, help_text="Filter by a part of the id, name or description.")
+    state = serializers.ChoiceField(choices=STATES, required=False, help_text="Only in this state.")
+    sort = serializers.ChoiceField(
+        choices=[(order, order) for order in PROJECT_ORDERS],
+        required=False,
+        default="id",
+        help_text="Order of the list; `-` for descending order.",
     )
 
 

@@ -16,8 +16,9 @@ from controlplane.errors import UnknownDomain, UnknownProject
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.api import examples, project_schemas
-from overrides.models import Domain, Project
+from overrides.models import Domain, Project, ProjectState
 from overrides.projects import create_domain, create_project, require_readable, update_project
+from overrides.querysets import PROJECT_ORDERS
 
 
 class ProjectCollection(Endpoint):
@@ -28,16 +29,19 @@ class ProjectCollection(Endpoint):
         summary="List projects",
         description="Lists the projects that the caller can read, including archived projects.",
         tags=["projects and domains"],
-        parameters=[PageQuery],
+        parameters=[project_schemas.ProjectListQuery],
         responses=project_schemas.ProjectPage,
         examples=[examples.PROJECT_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
+        query = project_schemas.ProjectListQuery.parse(request)
         rows = Project.objects.readable_in(caller_of(request).scopes_for(Action.PROJECT_READ))
-        return page_response(
-            request, paginate(request, rows, order=("id",), query=query), project_schemas.show_project
-        )
+        if "q" in query:
+            rows = rows.mentioning(query["q"])
+        if "state" in query:
+            rows = rows.filter(state=ProjectState.labels.index(query["state"]))
+        page = paginate(request, rows, order=PROJECT_ORDERS[query["sort"]], query=query)
+        return page_response(request, page, project_schemas.show_project)
 
     @extend_schema(
         operation_id="projects_create",
