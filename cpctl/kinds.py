@@ -56,6 +56,7 @@ KINDS = (
             field("LABELS", wide=True),
         ),
         ("project",),
+        frozenset({"q", "sort"}),
         key="id",
         object_type="project",
     ),

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from registry.api import environments
-from registry.api.agents import bulk_views, lease_views, lifecycle_views, views
+from registry.api.agents import bulk_views, lease_views, lifecycle_views, version_views, views
 from registry.api.dispatch import agent_views as dispatch_views
 from registry.api.dispatch import nats_login_views
 from registry.api.heartbeats import views as heartbeat_views
@@ -39,6 +39,7 @@ urlpatterns = [
     path("agent-bulk-changes/<uuid:change>:undo", bulk_views.BulkChangeUndo.as_view()),
     path("agents:set-environment-lease", lease_views.EnvironmentLease.as_view()),
     path("agents:join", join_views.AgentJoin.as_view()),
+    path("agents:versions", version_views.AgentVersions.as_view()),
     path("agents:summary", lifecycle_views.FleetSummary.as_view()),
     path("join-tokens", joining_views.JoinTokenCollection.as_view()),
     path("join-tokens/<uuid:token_id>", joining_views.JoinTokenItem.as_view()),

@@ -13,6 +13,7 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.environments.models import Environment
 from registry.listing.counts import agent_counts
+from registry.listing.versions import versions_in_use
 
 _PAGE_SIZE = 20
 
@@ -35,6 +36,7 @@ def environments(request: HttpRequest, caller: Caller) -> HttpResponse:
         "width": topology.WIDTH,
         "next_after": names[-1] if len(matching) > _PAGE_SIZE else "",
         "engaged": set(Environment.objects.exclude(guard_engaged_at=None).values_list("name", flat=True)),
+        "versions": versions_in_use(caller) if not after else [],
         "curl": curl(request, "GET", "agents:summary"),
     }
     return render(request, "console/fleet/environments.html", context)

@@ -10,7 +10,7 @@ from cpctl import completion
 from cpctl.agent_kinds import AGENT
 from cpctl.columns import Kind, field, timestamp
 from cpctl.commands import change_options, get, options
-from cpctl.output import Format, document, listing, say
+from cpctl.output import Column, Format, document, listing, say
 from cpctl.paths import segment
 from cpctl.session import SESSION
 
@@ -31,6 +31,14 @@ _HISTORY = (
     field("TO", "new_status"),
     field("REASON"),
     field("ACTOR", wide=True),
+)
+_VERSIONS = (
+    field("COMPONENT"),
+    field("VERSION"),
+    field("AGENTS"),
+    field("LIVE", "live_agents"),
+    Column("SHARE", lambda version: f"{version['share']:.1%}"),
+    field("BEHIND"),
 )
 _ENVIRONMENTS = (field("ENVIRONMENT"), field("AGENTS", "total"), field("STATES"))
 
@@ -123,6 +131,31 @@ def summary(*, output: options.Output = Format.TABLE, no_headers: options.NoHead
         rows,
         how=output,
         name_of=lambda environment: str(environment["environment"]),
+        headers=not no_headers,
+    )
+    return say(*lines)
+
+
+def versions(
+    *,
+    environment: Annotated[str, typer.Option(help="Only agents of this environment.")] = "",
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+) -> None:
+    """Count agents by the versions that they report. BEHIND: how many newer versions are in use.
+
+    \b
+    cpctl agents versions
+    cpctl agents versions --environment prod-eu -o json
+    """
+    answer = SESSION.api().get("agents:versions", {"environment": environment}).json()
+    if output.is_whole:
+        return say(*document(answer, output))
+    lines = listing(
+        _VERSIONS,
+        answer["items"],
+        how=output,
+        name_of=lambda version: f"{version['component']}/{version['version']}",
         headers=not no_headers,
     )
     return say(*lines)

@@ -183,6 +183,7 @@ guard-rails delete cpu-cap --yes
 guard-rails delete cpu-cap --dry-run
 agents list --sort name --search a
 agents summary
+agents versions --environment prod
 agents drain {ID} --reason Kernel --until 2026-11-22T09:30:00Z --yes
 agents drain -l team=ml --environment prod --reason Kernel --confirm 240 --batch-size 5 --pause 1 --yes
 agents resume --team ml --allow-last-agents --yes

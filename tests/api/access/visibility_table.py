@@ -196,6 +196,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     # Agents
     "agents_list": (lists("agents", FLEET), named("agents?environment={environment}", FLEET, shows=True)),
     "agents_summary": (lists("agents:summary", FLEET),),
+    "agents_versions": (Ask("agents:versions"),),
     **{
         f"agents_bulk_{verb}": (
             # Refused with the number of agents, because the id of what is started differs each time.
