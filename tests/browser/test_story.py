@@ -94,6 +94,6 @@ def _fall_silent_and_return(page: Page, client: Client, url: str) -> None:
     client("PUT", f"agents/{agent}/heartbeat", beat)
     expect(row.locator(".state").first).to_have_text("ready")
 
-    row.get_by_role("link", name="a1").click()
+    row.get_by_role("link", name="a1", exact=True).click()
     page.wait_for_url(re.compile(agent))
     expect(page.locator("#agent")).to_contain_text("unavailable")

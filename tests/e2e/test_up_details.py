@@ -293,9 +293,12 @@ def test_the_demos_receiver_is_the_only_address_of_this_machine_that_it_allows(u
 # A publication that meets the reconcile of beat is served by the next recompute: ask again, as people would.
 PUBLISHED = """
 published() {
+  local version=()
   for attempt in $(seq 20); do
-    answer=$(cpapi -X PUT "$@")
+    answer=$(cpapi -X PUT "$@" "${version[@]}")
     [[ $answer == *'"data_planes":[]'* ]] || break
+    # It exists by now.
+    version=(-H "If-Match: *")
     sleep 0.5
   done
   printf '%s\\n' "$answer"
