@@ -10,12 +10,17 @@ from cpctl.scopes import scope_text
 
 
 def pending_lines(change: Item, is_asked: Callable[[str], bool] = lambda pointer: True) -> list[str]:
-    """Return a line for each value that a pending change sets or restores, if its pointer is asked for."""
-    now, then = change["before"] or {}, change["attributes"] or {}
-    if change["state"] == "applied":
-        now, then = then, now
-    before, after = dict(_leaves(now)), dict(_leaves(then))
+    """Return a line for each value that a pending change sets or restores, if its pointer is asked for.
+
+    What a scheduled change will replace is not known before its time.
+    """
     place = f"{change['resource_type']} at {scope_text(change['scope'])}"
+    after = dict(_leaves(change["attributes"] or {}))
+    if change["state"] != "applied":
+        asked = [leaf for leaf in sorted(after) if is_asked(leaf)]
+        deletes = [f"{place}: deleted at {change['due_at']}"] if change["attributes"] is None else []
+        return deletes or [f"{place}: {leaf} {_value(after, leaf)} from {change['due_at']}" for leaf in asked]
+    before, after = after, dict(_leaves(change["before"] or {}))
     return [
         f"{place}: {leaf} {_value(before, leaf)} until {change['due_at']}, then {_value(after, leaf)}"
         for leaf in sorted({*before, *after})

@@ -32,8 +32,8 @@ def check_odd_agents(caller: Caller, begin: datetime, now: datetime) -> Check:
         ),
         finding("runs twice", "run twice", "Stop one process, or give it a name of its own.", list(cloned)),
     )
-    found = tuple(each for each in findings if each)
-    return Check(_SUBJECT, found, passed="No agent flaps or runs twice.")
+    present = tuple(each for each in findings if each)
+    return Check(_SUBJECT, present, passed="No agent flaps or runs twice.")
 
 
 def finding(one: str, many: str, detail: str, agents: Sequence[Agent]) -> Finding | None:

@@ -73,15 +73,14 @@ def bulk_change(request: HttpRequest, caller: Caller, change: UUID) -> HttpRespo
     if state:
         items = items.filter(state=state) if state in list(ItemState) else items.none()
     results = load_page(request, caller, items, order=("id",))
-    shown = show_bulk_change(row)
+    document = show_bulk_change(row)
     may_write = bool(caller.owners_for(Action.AGENT_WRITE))
     context = {
         "change": row,
-        "shown": shown,
-        "finished": row.total - shown["counts"]["pending"],
+        "finished": row.total - document["counts"]["pending"],
         "is_active": is_active(row),
-        "may_cancel": may_write and shown["can_cancel"],
-        "may_undo": may_write and shown["can_undo"],
+        "may_cancel": may_write and document["can_cancel"],
+        "may_undo": may_write and document["can_undo"],
         "state": state,
         "states": select_options([each.value for each in ItemState], state),
         "listing": read_listing(request, "bulk-change", "Agents of the bulk change", _ITEM_COLUMNS),

@@ -99,12 +99,12 @@ def _spec(
 
 
 def _facts(action: BulkAction, selector: Mapping[str, Any], impact: Mapping[str, Any]) -> Iterator[str]:
-    shown = ", ".join(
+    criteria = ", ".join(
         f"{name.replace('_', ' ')} {', '.join(value) if isinstance(value, list) else value}"
         for name, value in selector.items()
     )
     yield _EFFECTS[action]
-    yield f"Selected: {shown or 'all agents'}. Agents that you may not change are not selected."
+    yield f"Selected: {criteria or 'all agents'}. Agents that you may not change are not selected."
     yield f"{_counted(impact['agents'])} would change, {impact['unchanged']} match and stay as they are."
     if places := impact["by_environment"]:
         most = sorted(places.items(), key=lambda place: (-place[1], place[0]))[:_MOST_NAMED]

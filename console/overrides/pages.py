@@ -50,8 +50,8 @@ def scopes(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Show the part of the scope tree whose names contain the filter."""
     scope, only_set = Scope(**segments_of(request.GET)), request.GET.get("only_set") == "1"
     caller.require(Action.OVERRIDE_READ, scope)
-    found = tree.scope_tree(caller, scope, only_set=only_set, text=_filter(request))
-    return render(request, "console/overrides/scopes.html", {"tree": found, "tree_filter": _filter(request)})
+    nodes = tree.scope_tree(caller, scope, only_set=only_set, text=_filter(request))
+    return render(request, "console/overrides/scopes.html", {"tree": nodes, "tree_filter": _filter(request)})
 
 
 @page

@@ -80,11 +80,11 @@ def matching(nodes: Iterable[Node], text: str) -> list[Node]:
     """Return the nodes whose name contains the text, what is below them, and what leads to them, opened."""
     if not text:
         return list(nodes)
-    return [found for node in nodes if (found := _match(node, text.lower()))]
+    return [match for node in nodes if (match := _match(node, text.lower()))]
 
 
 def _match(node: Node, text: str) -> Node | None:
-    children = tuple(found for child in node.children if (found := _match(child, text)))
+    children = tuple(match for child in node.children if (match := _match(child, text)))
     if children:
         return replace(node, children=children, is_open=True)
     return node if text in node.label.lower() else None

@@ -10,7 +10,7 @@ from typing import Any
 from controlplane.errors import FieldError, InvalidRequest
 
 # More would cost more than they save.
-_MOST_PATHS = 50
+_MOST_PATHS, _MOST_CHARACTERS = 50, 2000
 Path = tuple[str, ...]
 
 
@@ -36,8 +36,8 @@ def read_selection(only: str, omit: str) -> FieldSelection:
 
 def _paths(name: str, text: str) -> tuple[Path, ...]:
     words = [word.strip() for word in text.split(",") if word.strip()]
-    if len(words) > _MOST_PATHS:
-        raise _invalid(name, f"{name} takes at most {_MOST_PATHS} fields.")
+    if len(words) > _MOST_PATHS or len(text) > _MOST_CHARACTERS:
+        raise _invalid(name, f"{name} takes at most {_MOST_PATHS} fields in {_MOST_CHARACTERS} characters.")
     return tuple(tuple(word.split(".")) for word in words)
 
 

@@ -53,14 +53,12 @@ class PageQuery(Query):
         required=False,
         default="",
         allow_blank=True,
-        max_length=2000,
         help_text="Return only these fields of each item, separated by commas; `scope.project` for a part.",
     )
     omit = serializers.CharField(
         required=False,
         default="",
         allow_blank=True,
-        max_length=2000,
         help_text="Leave out these fields of each item, written as in `only`.",
     )
 

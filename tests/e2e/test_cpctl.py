@@ -302,7 +302,7 @@ workflow_execution_config /max_parallelism
     change = {"resource_type": "workflow_execution_config", "patch": {"max_parallelism": 30}}
     assert api.post("override-changes", {**change, "at": "2100-01-01T00:00:00Z"}).status_code == 201
     ran = applied("explain", "workflowExecutionConfig.maxParallelism", *HERE)
-    scheduled = "/max_parallelism 25 until 2100-01-01T00:00:00Z, then 30"
+    scheduled = "/max_parallelism 30 from 2100-01-01T00:00:00Z"
     assert f"Scheduled: workflow_execution_config at global: {scheduled}" in ran.out
     assert applied("explain", "taskResources.limits.gpu", *HERE).code == 3
     assert applied("explain", "nonsense", *HERE).code == 3

@@ -187,6 +187,7 @@ def test_pages_of_every_order_have_every_agent_once(api, order):
     "query", ["selector=a%3Db%3Dc", "health_status=gone", "only=nope", "sort=cost", "late=maybe", "nope=1"]
 )
 def test_a_bad_list_parameter_is_told(api, query):
+    register(api, "a1")
     refused = api.get(f"agents?{query}")
 
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, f"?{query.split('=')[0]}")

@@ -24,9 +24,10 @@ def test_what_applied_ends_and_what_is_scheduled_begins() -> None:
         f"{HERE}: /limits/cpu 8 until 2030-01-05T22:00:00Z, then 4",
         f"{HERE}: /limits/gpu 1 until 2030-01-05T22:00:00Z, then inherited",
     ]
-    assert pending_lines(change("scheduled")) == [
-        f"{HERE}: /limits/cpu 4 until 2030-01-05T22:00:00Z, then 8",
-        f"{HERE}: /limits/gpu inherited until 2030-01-05T22:00:00Z, then 1",
+    assert pending_lines(change("scheduled", before=None)) == [
+        f"{HERE}: /limits/cpu 8 from 2030-01-05T22:00:00Z",
+        f"{HERE}: /limits/gpu 1 from 2030-01-05T22:00:00Z",
+        f"{HERE}: /limits/memory 1Gi from 2030-01-05T22:00:00Z",
     ]
 
 
@@ -36,8 +37,7 @@ def test_only_what_is_asked_for_is_named() -> None:
 
 
 def test_a_deletion_and_a_first_override_have_one_side() -> None:
-    assert len(pending_lines(change("scheduled", before=None))) == 3
-    assert len(pending_lines(change("scheduled", attributes=None))) == 2
-    assert (
-        pending_lines(change("scheduled", before={"a/b": 1}, attributes={"a/b": [2]}))[0].count("/a~1b") == 1
-    )
+    assert pending_lines(change("scheduled", attributes=None)) == [f"{HERE}: deleted at 2030-01-05T22:00:00Z"]
+    assert len(pending_lines(change("applied", before=None))) == 3
+    assert len(pending_lines(change("applied", attributes=None))) == 2
+    assert "/a~1b" in pending_lines(change("applied", before={"a/b": 1}, attributes={"a/b": [2]}))[0]
