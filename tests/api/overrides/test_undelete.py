@@ -27,8 +27,9 @@ def api(db: None) -> Api:
 
 @pytest.fixture
 def deleted(api: Api) -> Api:
-    assert api.put(f"{PATH}?{HERE}", BODY).status_code == 201
-    assert api.delete(f"{PATH}?{HERE}", If_Match='"v1"').status_code == 204
+    assert api.put(f"{PATH}?{HERE}", {"attributes": {"max_parallelism": 1}}).status_code == 201
+    assert api.put(f"{PATH}?{HERE}", BODY, If_Match='"v1"').status_code == 200
+    assert api.delete(f"{PATH}?{HERE}", If_Match='"v2"').status_code == 204
     return api
 
 
@@ -43,7 +44,7 @@ def test_a_deleted_override_is_restored_with_who_and_why(deleted: Api) -> None:
     answer = deleted.post(f"{UNDELETE}&change_message=Oops.&ticket=T-1")
 
     assert answer.status_code == 200
-    assert deleted.get(f"{PATH}?{HERE}").json()["version"] == 3
+    assert deleted.get(f"{PATH}?{HERE}").json()["version"] == 4
     assert attributes() == [BODY["attributes"]]
     newest = deleted.get(f"{PATH}/versions?{HERE}").json()["items"][0]
     assert (newest["change_message"], newest["ticket"]) == ("Oops.", "T-1")
@@ -72,9 +73,9 @@ def test_a_version_that_is_named_must_be_the_present_one(deleted: Api) -> None:
 def test_the_console_offers_it(deleted: Api) -> None:
     browser = logged_in("jane", Role.ADMIN)
     page = browser.get(f"/{PATH}/history?{HERE}").content.decode()
-    assert 'form="back-1" name="do" value="preview">Restore override' in page
+    assert 'form="back-2" name="do" value="preview">Restore override' in page
 
-    browser.post(f"/{PATH}/history?{HERE}", {"to_version": "1", "do": "save"})
+    browser.post(f"/{PATH}/history?{HERE}", {"to_version": "2", "do": "save"})
 
     assert attributes() == [BODY["attributes"]]
     assert "Restore override" not in browser.get(f"/{PATH}/history?{HERE}").content.decode()
