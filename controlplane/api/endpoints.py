@@ -16,6 +16,8 @@ from rest_framework.views import APIView
 
 from controlplane.access.denials import note_denial
 from controlplane.api import idempotency
+from controlplane.api.deprecated_use import announce
+from controlplane.api.deprecations import Deprecations
 from controlplane.api.dry_runs import is_dry_run
 from controlplane.api.fields import Query
 from controlplane.api.replica_reads import read_with_staleness
@@ -55,6 +57,8 @@ class Endpoint(APIView):
     staleness: ClassVar[float | None] = None
     # Methods without a rate limit: a whole fleet may call them at once, with one token or from one address.
     unlimited_methods: ClassVar[frozenset[str]] = frozenset()
+    # What goes away, and when: operations by method, and parameters of the query.
+    deprecations: ClassVar[Deprecations] = Deprecations()
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         super().setup(request, *args, **kwargs)
@@ -93,6 +97,8 @@ class Endpoint(APIView):
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
         response.headers.setdefault("Cache-Control", "no-store")
+        if used := self.deprecations.used(str(request.method), request.query_params):
+            announce(request, response, used)
         if use := getattr(request._request, "rate_use", None):
             for name, value in use.headers().items():
                 response.headers[name] = value

@@ -1,10 +1,11 @@
-"""Which fields of its items a list returns: `only` and `omit`, with dotted paths. Pure."""
+"""Which fields of its items a list returns: `view`, and `only` and `omit` with dotted paths. Pure."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from controlplane.errors import FieldError, InvalidRequest
@@ -14,6 +15,41 @@ _MOST_PATHS, _MOST_CHARACTERS = 50, 2000
 Path = tuple[str, ...]
 
 
+BASIC, FULL = "basic", "full"
+VIEWS = (BASIC, FULL)
+
+
+class Kind(Enum):
+    """What a field holds. ANY: not known from the schema."""
+
+    VALUE = "value"
+    OBJECT = "object"
+    LIST = "list"
+    MAP = "map"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the schema says of a field. parts: by name, of an object or of each object in a list."""
+
+    kind: Kind = Kind.VALUE
+    parts: Mapping[str, Shape] = field(default_factory=dict)
+
+    @property
+    def has_known_parts(self) -> bool:
+        return self.kind is Kind.VALUE or bool(self.parts)
+
+    def basic_paths(self, above: Path = ()) -> Iterator[Path]:
+        """Yield the paths of all values outside lists and maps: what `view=basic` returns."""
+        for name, part in self.parts.items():
+            path = (*above, name)
+            if part.kind is Kind.OBJECT and part.parts:
+                yield from part.basic_paths(path)
+            elif part.kind in (Kind.VALUE, Kind.ANY):
+                yield path
+
+
 @dataclass(frozen=True, slots=True)
 class FieldSelection:
     """only: paths to keep, all if empty. omit: paths to leave out, also of those that are kept."""
@@ -21,17 +57,33 @@ class FieldSelection:
     only: tuple[Path, ...] = ()
     omit: tuple[Path, ...] = ()
 
+    def check(self, item: Shape) -> None:
+        """Raise InvalidRequest with each path that items of this shape cannot have."""
+        errors = [
+            error
+            for name, paths in (("only", self.only), ("omit", self.omit))
+            for path in paths
+            if (error := _unknown_part(name, path, item))
+        ]
+        if errors:
+            raise InvalidRequest(errors[0].message, errors=errors)
+
     def of(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the selected part of an item. Raises InvalidRequest for a field that no item has."""
-        _check("only", self.only, item)
-        _check("omit", self.omit, item)
+        """Return the selected part of an item."""
         kept = _kept(item, self.only) if self.only else item
         return dict(_without(kept, self.omit))
 
 
-def read_selection(only: str, omit: str) -> FieldSelection:
-    """Parse paths that are separated by commas, such as `name,scope.project`. Raises InvalidRequest."""
-    return FieldSelection(_paths("only", only), _paths("omit", omit))
+def read_selection(only: str, omit: str, view: str, item: Shape) -> FieldSelection:
+    """Parse paths that are separated by commas, such as `name,scope.project`. Raises InvalidRequest.
+
+    view: one of VIEWS; `only` takes its place.
+    """
+    selection = FieldSelection(_paths("only", only), _paths("omit", omit))
+    selection.check(item)
+    if view == BASIC and not selection.only:
+        return FieldSelection(tuple(item.basic_paths()), selection.omit)
+    return selection
 
 
 def _paths(name: str, text: str) -> tuple[Path, ...]:
@@ -41,12 +93,24 @@ def _paths(name: str, text: str) -> tuple[Path, ...]:
     return tuple(tuple(word.split(".")) for word in words)
 
 
-def _check(name: str, paths: Iterable[Path], item: Mapping[str, Any]) -> None:
-    for path in paths:
-        if path[0] not in item:
-            nearest = difflib.get_close_matches(path[0], item, n=1, cutoff=0.5)
-            hint = f"Did you mean {nearest[0]!r}?" if nearest else ""
-            raise _invalid(name, f"There is no field {path[0][:80]!r}. {hint}".strip(), hint, tuple(item))
+def _unknown_part(name: str, path: Path, item: Shape) -> FieldError | None:
+    """Return the error of the first part of a path that the schema does not have."""
+    for depth, part in enumerate(path):
+        if not item.has_known_parts:
+            return None
+        if part not in item.parts:
+            return _unknown_field(name, path[: depth + 1], item)
+        item = item.parts[part]
+    return None
+
+
+def _unknown_field(name: str, path: Path, holder: Shape) -> FieldError:
+    above = ".".join(path[:-1])
+    allowed = tuple(f"{above}.{part}" if above else part for part in holder.parts)
+    nearest = difflib.get_close_matches(path[-1], holder.parts, n=1, cutoff=0.5)
+    hint = f"Did you mean {'.'.join((*path[:-1], nearest[0]))!r}?" if nearest else ""
+    message = f"There is no field {'.'.join(path)[:80]!r}. {hint}".strip()
+    return FieldError(f"?{name}", "unknown_field", message, hint=hint, allowed=allowed)
 
 
 def _kept(item: Any, paths: Iterable[Path]) -> Any:
@@ -80,6 +144,5 @@ def _without(item: Any, paths: Iterable[Path]) -> Any:
     }
 
 
-def _invalid(name: str, message: str, hint: str = "", allowed: tuple[str, ...] = ()) -> InvalidRequest:
-    error = FieldError(f"?{name}", "unknown_field", message, hint=hint, allowed=allowed)
-    return InvalidRequest(message, errors=[error])
+def _invalid(name: str, message: str) -> InvalidRequest:
+    return InvalidRequest(message, errors=[FieldError(f"?{name}", "too_many_fields", message)])

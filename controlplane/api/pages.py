@@ -16,8 +16,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.api.field_selection import FieldSelection, read_selection
+from controlplane.api.field_selection import FULL, VIEWS, FieldSelection, read_selection
 from controlplane.api.fields import Query
+from controlplane.api.item_shapes import item_shape
 from controlplane.database.instances import load_instances
 from controlplane.errors import InvalidCursor
 
@@ -60,6 +61,12 @@ class PageQuery(Query):
         default="",
         allow_blank=True,
         help_text="Leave out these fields of each item, written as in `only`.",
+    )
+    view = serializers.ChoiceField(
+        choices=VIEWS,
+        required=False,
+        default=FULL,
+        help_text="`basic`: leave out lists and free-form objects, such as labels and attributes.",
     )
 
 
@@ -140,10 +147,10 @@ def count_up_to(rows: QuerySet[Row, Row], most: int = MOST_COUNTED) -> Total:
 def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, Any]]) -> Response:
     """Return `{items, next_cursor}` and a requested total; the cursor is also a Link header (RFC 8288).
 
-    Items have the fields that `only` and `omit` select. Raises InvalidRequest for fields that no item has.
+    Items have the fields that `view`, `only` and `omit` select. Raises InvalidRequest for unknown fields.
     """
     parameters = request.query_params
-    selection = read_selection(parameters.get("only", ""), parameters.get("omit", ""))
+    selection = _selection(request)
     items = [show(item) for item in page.items]
     if selection != FieldSelection():
         items = [selection.of(item) for item in items]
@@ -154,6 +161,11 @@ def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, 
         following = {**dict(parameters.lists()), "cursor": [page.next_cursor]}
         response["Link"] = f'<{request.path}?{urlencode(following, doseq=True)}>; rel="next"'
     return response
+
+
+def _selection(request: Request) -> FieldSelection:
+    only, omit, view = (request.query_params.get(name, "") for name in ("only", "omit", "view"))
+    return read_selection(only, omit, view, item_shape(request)) if only or omit or view else FieldSelection()
 
 
 def _after(order: Sequence[str], key: Sequence[Any]) -> Q:

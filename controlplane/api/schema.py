@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
 
-from controlplane.api import schema_hints
+from controlplane.api import deprecations, schema_hints
 from controlplane.api.problems import CONTENT_TYPE, STATUS_BY_ERROR
 
 _DESCRIPTIONS = {
@@ -67,6 +67,8 @@ class OperationSchema(AutoSchema):
                 _add_problem(operation, STATUS_BY_ERROR[error])
             if self.method not in getattr(self.view, "unlimited_methods", ()):
                 _add_problem(operation, 429)
+            leaving = getattr(self.view, "deprecations", deprecations.Deprecations())
+            deprecations.describe(operation, self.method, leaving)
         return operation
 
     def _hints(self, operation: dict[str, Any]) -> dict[str, Any]:

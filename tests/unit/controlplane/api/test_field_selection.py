@@ -1,4 +1,4 @@
-"""Selecting fields of items: `only` and `omit`, with dotted paths."""
+"""Selecting fields of items: `view`, and `only` and `omit` with dotted paths."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.api.field_selection import FieldSelection, read_selection
+from controlplane.api.field_selection import BASIC, FULL, FieldSelection, Kind, Shape, read_selection
 from controlplane.errors import InvalidRequest
 
 ITEM = {
@@ -17,6 +17,16 @@ ITEM = {
     "providers": [{"name": "vm", "state": "ready"}, {"name": "db", "state": "lost"}],
     "labels": None,
 }
+VALUE = Shape()
+SHAPE = Shape(
+    Kind.OBJECT,
+    {
+        "name": VALUE,
+        "scope": Shape(Kind.OBJECT, {"project": VALUE, "domain": VALUE}),
+        "providers": Shape(Kind.LIST, {"name": VALUE, "state": VALUE}),
+        "labels": Shape(Kind.MAP),
+    },
+)
 
 
 @pytest.mark.parametrize(
@@ -31,28 +41,63 @@ ITEM = {
         ("name,scope", "scope.domain", {"name": "a1", "scope": {"project": "ads"}}),
         ("", "providers,labels,scope", {"name": "a1"}),
         ("", "providers.state,labels,scope", {"name": "a1", "providers": [{"name": "vm"}, {"name": "db"}]}),
-        # A part that an item does not have is no mistake: objects differ.
-        ("scope.nothing", "", {"scope": {}}),
+        # What a map holds is not in the schema: a part that an item does not have is no mistake there.
+        ("labels.team", "", {"labels": None}),
         ("name", "name", {}),
     ],
 )
 def test_fields_are_kept_and_left_out(only: str, omit: str, expected: dict[str, Any]) -> None:
-    assert read_selection(only, omit).of(ITEM) == expected
+    assert read_selection(only, omit, FULL, SHAPE).of(ITEM) == expected
 
 
-@pytest.mark.parametrize(("only", "omit", "pointer"), [("nam", "", "?only"), ("name", "labls", "?omit")])
-def test_a_field_that_items_do_not_have_is_named_with_the_nearest(only: str, omit: str, pointer: str) -> None:
+@pytest.mark.parametrize(
+    ("only", "omit", "pointer", "hint", "allowed"),
+    [
+        ("nam", "", "?only", "Did you mean 'name'?", ("name", "scope", "providers", "labels")),
+        ("name", "labls", "?omit", "Did you mean 'labels'?", ("name", "scope", "providers", "labels")),
+        ("scope.projekt", "", "?only", "Did you mean 'scope.project'?", ("scope.project", "scope.domain")),
+        (
+            "",
+            "providers.stat",
+            "?omit",
+            "Did you mean 'providers.state'?",
+            ("providers.name", "providers.state"),
+        ),
+        ("name.first", "", "?only", "", ()),
+    ],
+)
+def test_a_field_that_items_do_not_have_is_named_with_the_nearest(
+    only: str, omit: str, pointer: str, hint: str, allowed: tuple[str, ...]
+) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        read_selection(only, omit).of(ITEM)
+        read_selection(only, omit, FULL, SHAPE)
 
     (error,) = refused.value.errors
-    assert (error.pointer, error.allowed) == (pointer, tuple(ITEM))
-    assert error.hint in ("Did you mean 'name'?", "Did you mean 'labels'?")
+    assert (error.pointer, error.hint, error.allowed) == (pointer, hint, allowed)
+
+
+def test_all_unknown_fields_are_named_at_once() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        read_selection("nam,name,scope.nothing", "x", FULL, SHAPE)
+
+    assert [error.pointer for error in refused.value.errors] == ["?only", "?only", "?omit"]
 
 
 def test_too_many_fields_are_refused() -> None:
     with pytest.raises(InvalidRequest):
-        read_selection(",".join("abc" for _ in range(51)), "")
+        read_selection(",".join("name" for _ in range(51)), "", FULL, SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("only", "omit", "expected"),
+    [
+        ("", "", {"name": "a1", "scope": ITEM["scope"]}),
+        ("", "scope.domain", {"name": "a1", "scope": {"project": "ads"}}),
+        ("labels", "", {"labels": None}),
+    ],
+)
+def test_the_basic_view_leaves_out_lists_and_maps(only: str, omit: str, expected: dict[str, Any]) -> None:
+    assert read_selection(only, omit, BASIC, SHAPE).of(ITEM) == expected
 
 
 NAMES = st.sampled_from(["a", "b", "c"])
