@@ -12,14 +12,13 @@ from django.shortcuts import render
 from console.cpctl_commands import cpctl, curl
 from console.fleet import timeline
 from console.fleet.pages import is_late
+from console.fleet.state_history import STATE_OF, moves_of
 from console.pages import page
 from console.records import history
 from controlplane.access.models import Principal, Token
-from controlplane.events.visibility import visible_events
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.clock_skew import skew_ms
-from registry.agents.event_types import BY_STATE
 from registry.agents.flap_damping import FlapRecord
 from registry.agents.instances import duplicate_condition
 from registry.agents.liveness import whole_seconds
@@ -28,7 +27,7 @@ from registry.agents.models import Agent
 from registry.agents.policies import damping_policy, liveness_policy
 from registry.agents.states import State
 from registry.dispatch.lifecycle.states import ResourceState
-from registry.dispatch.models import ResourceRow
+from registry.dispatch.models import AgentMessaging, ResourceRow
 from registry.dispatch.resources.search import readable_resources, with_agent
 from registry.providers.models import Provider
 
@@ -37,7 +36,6 @@ _MAX_RESOURCES = 10
 _STRIP = timedelta(hours=24)
 # For an agent with more state changes, the timeline shows only the newest.
 _MAX_MOVES = 1000
-_STATE_OF = {event_type.name: state.value for state, event_type in BY_STATE.items()}
 
 
 @page
@@ -59,8 +57,9 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         "flap_penalty": FlapRecord(record.flap_penalty, record.flapped_at).decayed(
             damping_policy(policy), now
         ),
+        "messaging": AgentMessaging.objects.filter(agent=record).first(),
         "resources": _resources(record, caller),
-        "events": [(event, _STATE_OF.get(event.type, "")) for event in events],
+        "events": [(event, STATE_OF.get(event.type, "")) for event in events],
         **_strip(record, caller, now),
         "providers": Provider.objects.filter(agent=record).order_by("service_type", "name"),
         "principal": Principal.objects.filter(id__in=[record.registered_by]).first(),
@@ -95,16 +94,13 @@ def actions(agent: Agent) -> list[tuple[str, str]]:
 def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
     """Return the timeline of the last day, as far as the states are known."""
     since = now - _STRIP
-    moves = _moves(agent, caller, since)
-    known_from = agent.created_at
-    if len(moves) > _MAX_MOVES:
-        moves = moves[-_MAX_MOVES:]
-        known_from = moves[0].at
+    moves_by_agent, complete_from = moves_of([agent], caller, since, most=_MAX_MOVES)
+    moves = moves_by_agent.get(str(agent.id), [])
     spans = timeline.spans(
         moves,
         agent.state,
         state_since=agent.state_since,
-        known_from=known_from,
+        known_from=max(agent.created_at, complete_from),
         since=since,
         now=now,
     )
@@ -116,16 +112,6 @@ def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
         "strip_begin": spans[0].begin if spans and spans[0].x else None,
         "width": timeline.WIDTH,
     }
-
-
-def _moves(agent: Agent, caller: Caller, since: datetime) -> list[timeline.Move]:
-    """Return state changes that the caller can read, oldest first, and at most one more than the limit."""
-    rows = visible_events(caller).filter(object_type="agent", object_id=str(agent.id), at__gte=since)
-    newest = rows.filter(type__in=_STATE_OF).order_by("-seq", "-position")[: _MAX_MOVES + 1]
-    return [
-        timeline.Move(event.at, event.data.get("from", ""), _STATE_OF[event.type])
-        for event in reversed(newest)
-    ]
 
 
 def _tokens(agent: Agent, caller: Caller) -> list[Token]:

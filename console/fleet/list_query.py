@@ -26,6 +26,7 @@ COLUMNS = (
     Column("state", "State", "medium"),
     Column("reason", "Reason"),
     Column("state_since", "Since", "narrow", order=ORDERS["state_since"]),
+    Column("last_hour", "Last hour", "narrow"),
     Column("last_heartbeat", "Heartbeat", "narrow", order=ORDERS["last_heartbeat"]),
     Column("consumer_lag", "Lag", "tiny", order=ORDERS["consumer_lag"], is_number=True),
     Column("environment", "Environment", "narrow", order=ORDERS["environment"]),

@@ -75,6 +75,20 @@ def spans(
     return list(_bars([move for move in starts if move[0]], since=since, now=now))
 
 
+def summary(spans: Iterable[Span]) -> str:
+    """Return how long each state lasted, longest first, such as `ready 52 min, unavailable 8 min`."""
+    totals: dict[str, timedelta] = {}
+    for span in spans:
+        totals[span.state] = totals.get(span.state, timedelta()) + (span.end - span.begin)
+    longest = sorted(totals.items(), key=lambda each: -each[1])
+    return ", ".join(f"{state} {_minutes(total)}" for state, total in longest)
+
+
+def _minutes(duration: timedelta) -> str:
+    minutes = round(duration / timedelta(minutes=1))
+    return f"{minutes} min" if minutes else "< 1 min"
+
+
 def flaps(moves: Iterable[Move], *, since: datetime, now: datetime) -> list[Flap]:
     """Return the periods with several returns from silence, each at most an hour after the one before.
 

@@ -39,12 +39,12 @@ def _shape(field: Any) -> Shape:
         return Shape(Kind.LIST, _shape(field.child).parts)
     if isinstance(field, serializers.Serializer):
         return Shape(Kind.OBJECT, {name: _shape(part) for name, part in field.fields.items()})
-    if isinstance(field, _MAPS) or _is_ours_for_documents(field):
+    if isinstance(field, _MAPS) or _holds_any_json(field):
         return Shape(Kind.MAP)
     return Shape(Kind.ANY if isinstance(field, serializers.SerializerMethodField) else Kind.VALUE)
 
 
-def _is_ours_for_documents(field: Any) -> bool:
-    """Return whether it is a field for any JSON: only these of ours derive from DRF's base itself."""
+def _holds_any_json(field: Any) -> bool:
+    """Return whether it takes any JSON: only such fields of this project derive from DRF’s base itself."""
     kind = type(field)
     return serializers.Field in kind.__bases__ and kind.__module__ != serializers.Field.__module__

@@ -207,6 +207,8 @@ class AgentMessaging(models.Model):
     # When it last fetched requests by HTTPS.
     fetched_at = models.DateTimeField(null=True)
     has_consumer = models.BooleanField(db_default=False)
+    # Whether it waited for requests when it was measured; NULL: not measured yet.
+    is_listening = models.BooleanField(null=True)
     # Messages that it has not fetched, and those that it has not acknowledged.
     pending_count = models.BigIntegerField(db_default=0)
     unacknowledged_count = models.IntegerField(db_default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Protocol
 
-READY, CONGESTED = "MessagingReady", "Congested"
+READY, CONGESTED, LISTENING = "MessagingReady", "Congested", "Listening"
 _NATS = "nats"
 
 
@@ -17,6 +17,9 @@ class Measured(Protocol):
 
     @property
     def has_consumer(self) -> bool: ...
+
+    @property
+    def is_listening(self) -> bool | None: ...
 
     @property
     def is_congested(self) -> bool: ...
@@ -32,7 +35,7 @@ class Measured(Protocol):
 
 
 def messaging_conditions(measured: Measured | None) -> list[dict[str, Any]]:
-    """Return a condition for each reason not to send requests; none before the first measurement."""
+    """Return a condition for what keeps requests from the agent; none before the first measurement."""
     if measured is None or measured.checked_at is None or measured.channel != _NATS:
         return []
     if not measured.has_consumer:
@@ -42,4 +45,10 @@ def messaging_conditions(measured: Measured | None) -> list[dict[str, Any]]:
         lag = measured.pending_count + measured.unacknowledged_count
         message = f"{lag} requests wait for it in NATS. It gets no more until fewer are left."
         return [{"type": CONGESTED, "status": "true", "message": message}]
+    if measured.is_listening is False and measured.pending_count:
+        message = (
+            f"{measured.pending_count} requests wait for it in NATS, and it fetches none. Check that its"
+            " process runs and is connected to NATS."
+        )
+        return [{"type": LISTENING, "status": "false", "message": message}]
     return []

@@ -35,11 +35,15 @@ _LEASE = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An agent's consumer. pending: not delivered yet; unacknowledged: delivered, without an answer."""
+    """An agent's consumer. pending: not delivered yet; unacknowledged: delivered, without an answer.
+
+    is_listening: whether the agent waits for requests at this moment; not while it handles one.
+    """
 
     topic: str
     pending: int
     unacknowledged: int
+    is_listening: bool = False
 
     @property
     def lag(self) -> int:
@@ -98,7 +102,7 @@ def _leads() -> bool:
 def readings(consumers: Iterable[ConsumerFacts]) -> list[Reading]:
     """Return the consumers through which agents receive requests. Pure."""
     return [
-        Reading(consumer.filter_subject, consumer.pending, consumer.ack_pending)
+        Reading(consumer.filter_subject, consumer.pending, consumer.ack_pending, consumer.waiting > 0)
         for consumer in consumers
         if consumer.filter_subject.startswith(TOPICS)
         and consumer.name == f"{consumer.filter_subject.removeprefix(TOPICS)}-consumer"
@@ -108,7 +112,9 @@ def readings(consumers: Iterable[ConsumerFacts]) -> list[Reading]:
 @transaction.atomic
 def write_readings(measured: Iterable[Reading], *, threshold: int) -> int:
     """Write the rows that differ, of all agents; return how many."""
-    rows = [{"t": row.topic, "p": row.pending, "u": row.unacknowledged} for row in measured]
+    rows = [
+        {"t": row.topic, "p": row.pending, "u": row.unacknowledged, "l": row.is_listening} for row in measured
+    ]
     with database.cursor() as cursor:
         # At first, a row for each agent is inserted.
         cursor.execute("SET LOCAL statement_timeout = 0")
@@ -120,26 +126,28 @@ def write_readings(measured: Iterable[Reading], *, threshold: int) -> int:
 _WRITE = """
 WITH measured AS (
     SELECT agent.id AS agent_id, r.t IS NOT NULL AS has_consumer,
-           coalesce(r.p, 0) AS pending, coalesce(r.u, 0) AS unacknowledged,
+           coalesce(r.p, 0) AS pending, coalesce(r.u, 0) AS unacknowledged, coalesce(r.l, false) AS listening,
            CASE WHEN coalesce(old.is_congested, false)
                 THEN 2 * (coalesce(r.p, 0) + coalesce(r.u, 0)) >= %(threshold)s
                 ELSE coalesce(r.p, 0) + coalesce(r.u, 0) >= %(threshold)s END AS congested,
            old.agent_id IS NULL AS is_new,
            old.has_consumer AS old_consumer, old.pending_count AS old_pending,
-           old.unacknowledged_count AS old_unacknowledged, old.is_congested AS old_congested
+           old.unacknowledged_count AS old_unacknowledged, old.is_congested AS old_congested,
+           old.is_listening AS old_listening
       FROM registry_agent AS agent
       LEFT JOIN registry_agentmessaging AS old ON old.agent_id = agent.id
-      LEFT JOIN json_to_recordset(%(rows)s) AS r (t text, p bigint, u bigint) ON r.t = agent.topic_name
+      LEFT JOIN json_to_recordset(%(rows)s) AS r (t text, p bigint, u bigint, l boolean)
+             ON r.t = agent.topic_name
 )
 INSERT INTO registry_agentmessaging AS row
-    (agent_id, has_consumer, pending_count, unacknowledged_count, is_congested, checked_at)
-SELECT agent_id, has_consumer, pending, unacknowledged, congested, statement_timestamp()
+    (agent_id, has_consumer, pending_count, unacknowledged_count, is_congested, is_listening, checked_at)
+SELECT agent_id, has_consumer, pending, unacknowledged, congested, listening, statement_timestamp()
   FROM measured
- WHERE is_new OR (has_consumer, pending, unacknowledged, congested)
-       IS DISTINCT FROM (old_consumer, old_pending, old_unacknowledged, old_congested)
+ WHERE is_new OR (has_consumer, pending, unacknowledged, congested, listening)
+       IS DISTINCT FROM (old_consumer, old_pending, old_unacknowledged, old_congested, old_listening)
  ORDER BY agent_id
     ON CONFLICT (agent_id) DO UPDATE
    SET has_consumer = excluded.has_consumer, pending_count = excluded.pending_count,
        unacknowledged_count = excluded.unacknowledged_count, is_congested = excluded.is_congested,
-       checked_at = excluded.checked_at
+       is_listening = excluded.is_listening, checked_at = excluded.checked_at
 """

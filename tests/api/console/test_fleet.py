@@ -6,6 +6,7 @@ import shlex
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
 
@@ -14,6 +15,7 @@ from console.fleet.impact import Impact, describe_impact, load_impact
 from console.fleet.timeline import Move
 from controlplane.access.models import AuditRecord
 from controlplane.demo.seed import seed
+from controlplane.events.models import Event
 from controlplane.identity.callers import ANONYMOUS_READER
 from controlplane.identity.roles import Role
 from registry.agents.models import Agent
@@ -390,3 +392,42 @@ def test_an_agents_page_shows_its_lease_and_a_duplicate(db):
         api.post("agents", {**body, "instance_uuid": "00000000-0000-4000-8000-000000000002"})
         api.put(f"agents/{agent_id}/heartbeat", {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0})
     assert "Another process uses this name" in page()
+
+
+def test_the_list_shows_what_each_agent_did_in_the_last_hour(browser, agent):
+    Agent.objects.filter(id=agent.id).update(created_at=Now() - timedelta(hours=3))
+    move(agent, State.UNAVAILABLE, reason="No heartbeat.", actor="system")
+    Agent.objects.filter(id=agent.id).update(state_since=Now() - timedelta(minutes=12))
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")  # events never change, but here
+        Event.objects.filter(object_id=str(agent.id)).update(at=Now() - timedelta(minutes=12))
+        cursor.execute("SET LOCAL session_replication_role = DEFAULT")
+
+    text = text_of(browser.get("/agents?q=prod-eu-1"))
+
+    (strip,) = re.findall(r'<svg class="strip small".*?</svg>', text, re.DOTALL)
+    assert "<title>ready 48 min, unavailable 12 min</title>" in strip
+    assert re.findall(r'class="fill (\w+)" x="([\d.]+)"', strip) == [
+        ("ready", "0.0"),
+        ("unavailable", "800.0"),
+    ]
+    hidden = text_of(browser.get("/agents?q=prod-eu-1&columns=name,state"))
+    assert "strip small" not in hidden
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"),
+    [
+        ([("ready", 60)], "ready 60 min"),
+        ([("ready", 10), ("unavailable", 40), ("ready", 10)], "unavailable 40 min, ready 20 min"),
+        ([("ready", 59.8), ("unknown", 0.2)], "ready 60 min, unknown < 1 min"),
+        ([], ""),
+    ],
+)
+def test_a_strip_is_told_in_words(minutes, words):
+    at, spans = datetime(2026, 11, 1, tzinfo=UTC), []
+    for state, length in minutes:
+        spans.append(timeline.Span(state, at, at + timedelta(minutes=length), 0, 0))
+        at += timedelta(minutes=length)
+
+    assert timeline.summary(spans) == words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import pytest
@@ -60,7 +61,8 @@ def test_congestion_is_measured_and_ends_below_half_of_the_threshold(nats, monke
         row = until(lambda: AgentMessaging.objects.filter(agent=agent, pending_count=3).first())
         assert (row.has_consumer, row.is_congested) == (True, False)
         until(lambda: not messaging_of(deaf).has_consumer)
-        assert (conditions_of(agent), conditions_of(deaf)) == ({}, {"MessagingReady": "false"})
+        expected = ({"Listening": "false"}, {"MessagingReady": "false"})
+        assert (conditions_of(agent), conditions_of(deaf)) == expected
 
         publish(nats, agent.topic_name, b"4")
         until(lambda: messaging_of(agent).is_congested)
@@ -77,6 +79,26 @@ def test_congestion_is_measured_and_ends_below_half_of_the_threshold(nats, monke
         until(lambda: not messaging_of(agent).is_congested)
     # An agent that says nothing of its queue is measured all the same.
     assert Agent.objects.get(id=agent.id).lease.consumer_lag == 0
+
+
+def test_an_agent_listens_while_it_waits_for_requests(nats):
+    agent, absent = make_agent("alpha"), make_agent("absent")
+    consumer = connect(nats, agent)
+    connect(nats, absent)
+
+    with ThreadPoolExecutor(1) as pool, running(nats, watch_consumers):
+        waiting = pool.submit(nats.fetch, consumer, limit=1, seconds=30)
+        until(lambda: messaging_of(agent).is_listening)
+        assert messaging_of(absent).is_listening is False
+        # Nothing waits for the absent one, so that nothing is wrong yet.
+        assert (conditions_of(agent), conditions_of(absent)) == ({}, {})
+
+        publish(nats, agent.topic_name, b"1")
+        (message,) = waiting.result()
+        until(lambda: messaging_of(agent).is_listening is False)
+        # It handles a request.
+        assert conditions_of(agent) == {}
+        message.ack()
 
 
 def test_the_statement_decides_as_the_rule(db):
