@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+from urllib.parse import quote
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
@@ -22,6 +23,7 @@ from controlplane.scopes import SEGMENTS, Scope
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import Override, Project
 from overrides.value_queries import overrides_with
+from overrides.value_terms import parse_term, setting_of
 from registry.agents.models import Agent
 from registry.dispatch.resources.search import readable_resources
 
@@ -111,8 +113,15 @@ def _projects(query: str, caller: Caller, window: Window) -> Iterator[SearchResu
 
 def _values(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]:
     for override in window.of(overrides_with(query, caller)):
-        url = f"{scope_url('overrides', override.scope)}#{override.resource_type}"
-        yield SearchResult(f"{query} at {override.scope}", url)
+        yield SearchResult(f"{query} at {override.scope}", _explanation_url(override, query))
+
+
+def _explanation_url(override: Override, query: str) -> str:
+    """Return the URL of the effective values, with the explanation of the value that was found."""
+    url, term = scope_url("overrides", override.scope), parse_term(query)
+    if term is not None and (setting := setting_of(term, override.attributes)):
+        url = f"{url}{'&' if '?' in url else '?'}why={quote(f'{override.resource_type}{setting}')}"
+    return f"{url}#{override.resource_type}"
 
 
 def _scopes(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
+from overrides.resolution.leaves import escape
 from overrides.resource_types.operators import path_of
 
 # A name may occur at many places of many types; more candidates than these cost more than they find.
@@ -73,3 +75,33 @@ def _document(place: Steps, value: Any) -> Any:
     for step in reversed(place):
         document = [document] if step is _ITEM else {step: document}
     return document
+
+
+def setting_of(term: ValueTerm, attributes: Any) -> str:
+    """Return the JSON Pointer of the first setting that has the value, or "".
+
+    A setting ends at a list: what is in the list belongs to it.
+    """
+    return next((_pointer(path) for path in _holders(term, attributes, (), ())), "")
+
+
+def _pointer(path: Steps) -> str:
+    """Return the JSON Pointer of a path, up to the first step into a list."""
+    return "".join(f"/{escape(step)}" for step in takewhile(lambda step: step is not _ITEM, path) if step)
+
+
+def _holders(term: ValueTerm, value: Any, names: tuple[str, ...], path: Steps) -> Iterator[Steps]:
+    """Yield the paths of the values that the term means. names: the path without steps into lists."""
+    if names[-len(term.path) :] == term.path and _is_meant(term, value):
+        yield path
+    if isinstance(value, Mapping):
+        for name, member in value.items():
+            yield from _holders(term, member, (*names, name), (*path, name))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _holders(term, item, names, (*path, _ITEM))
+
+
+def _is_meant(term: ValueTerm, value: Any) -> bool:
+    """Return whether the value is one of the readings; true is not 1."""
+    return any(type(value) is type(reading) and value == reading for reading in term.readings)

@@ -18,7 +18,8 @@ DEPRECATED = Counter(
     ["route", "part", "client"],
 )
 # Clients choose their names, so that only the first have series of their own.
-_CLIENTS = FirstValues(20)
+MOST_CLIENTS = 20
+_CLIENTS = FirstValues(MOST_CLIENTS)
 
 
 def announce(request: Request, response: Any, used: Mapping[str, Deprecation]) -> None:

@@ -17,6 +17,7 @@ from prometheus_client import Counter, Histogram
 from prometheus_client.registry import REGISTRY, Collector
 
 from controlplane.access.auth_metrics import MOST_PROVIDERS, Method
+from controlplane.api.deprecated_use import MOST_CLIENTS
 from controlplane.delivery.kinds import sink_kind_names
 from controlplane.observability import metrics
 from controlplane.observability.request_labels import labels_of, timed_route
@@ -63,6 +64,10 @@ VALUES: dict[str, int] = {
     "cp_auth.method": len(Method),
     "cp_oidc_requests.provider": MOST_PROVIDERS + 1,
     "cp_oidc_requests.result": 3,
+    # What goes away at one time: few parts, each of one route.
+    "cp_http_deprecated_requests.route": 2,
+    "cp_http_deprecated_requests.part": 1,
+    "cp_http_deprecated_requests.client": MOST_CLIENTS + 1,
     "sink_kind": SINK_KINDS,
     "channel": SINK_KINDS,
     "reason": 2,

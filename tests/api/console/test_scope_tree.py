@@ -76,7 +76,8 @@ def test_a_value_is_found_where_it_is_set(browser: Client, page: str) -> None:
     found = browser.get(f"{page}?q=max_parallelism%3D10").content.decode()
 
     assert "project=ads domain=production workflow=Train" in found
-    assert "/overrides?project=billing#workflow_execution_config" in found
+    place = "/overrides?project=billing&amp;why=workflow_execution_config/max_parallelism"
+    assert f"{place}#workflow_execution_config" in found
     assert "project=ads" not in browser.get(f"{page}?q=max_parallelism%3D11").content.decode()
     viewer = logged_in("viewer", Role.VIEWER, Scope(project="ads"))
     limited = viewer.get(f"{page}?q=max_parallelism%3D10").content.decode()

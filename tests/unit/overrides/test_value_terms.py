@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overrides.resource_types import BUILT_IN
-from overrides.value_terms import MAX_DOCUMENTS, ValueTerm, documents_with, parse_term
+from overrides.value_terms import MAX_DOCUMENTS, ValueTerm, documents_with, parse_term, setting_of
 
 _STEPS = st.lists(st.text("abc_", min_size=1, max_size=4), min_size=1, max_size=4)
 
@@ -74,3 +74,32 @@ def test_a_whole_path_is_always_among_the_places(steps: list[str], name: str) ->
         document = {step: document}
     assert document in found
     assert len(found) <= MAX_DOCUMENTS
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ("cpu=4", "/limits/cpu"),
+        ("limits.cpu=4", "/limits/cpu"),
+        ("defaults.cpu=4", ""),
+        ("/limits/cpu=4", "/limits/cpu"),
+        ("count=1", "/count"),
+        ("flag=true", "/flag"),
+        ("flag=1", ""),
+        ("key=gpu", "/tolerations"),
+        ("/labels/example.com~1team=ml", "/labels/example.com~1team"),
+    ],
+)
+def test_the_setting_that_has_the_value_is_named(text: str, setting: str) -> None:
+    document = {
+        "defaults": {"cpu": "2"},
+        "limits": {"cpu": "4"},
+        "count": 1,
+        "flag": True,
+        "tolerations": [{"key": "gpu", "match": {"key": "gpu"}}],
+        "labels": {"example.com/team": "ml"},
+    }
+    term = parse_term(text)
+
+    assert term is not None
+    assert setting_of(term, document) == setting
