@@ -18,7 +18,7 @@ DEPRECATED = Counter(
     ["route", "part", "client"],
 )
 # Clients choose their names, so that only the first have series of their own.
-MOST_CLIENTS = 20
+MOST_CLIENTS = 5
 _CLIENTS = FirstValues(MOST_CLIENTS)
 
 

@@ -64,8 +64,8 @@ VALUES: dict[str, int] = {
     "cp_auth.method": len(Method),
     "cp_oidc_requests.provider": MOST_PROVIDERS + 1,
     "cp_oidc_requests.result": 3,
-    # What goes away at one time: few parts, each of one route.
-    "cp_http_deprecated_requests.route": 2,
+    # What goes away at one time: one part of one route.
+    "cp_http_deprecated_requests.route": 1,
     "cp_http_deprecated_requests.part": 1,
     "cp_http_deprecated_requests.client": MOST_CLIENTS + 1,
     "sink_kind": SINK_KINDS,
