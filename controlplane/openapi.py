@@ -32,6 +32,7 @@ class Docs(SpectacularSwaggerSplitView):
     """Swagger UI. The split view has its script in a separate file, as required by our CSP."""
 
     url_name = "openapi"
+    template_name = "controlplane/swagger.html"
 
 
 @method_decorator(_relaxed_csp, name="dispatch")

@@ -28,3 +28,10 @@ def test_a_viewer_loads_nothing_from_outside(anyone, page):
     assert answer.status_code == 200
     assert re.findall(r'(?:src|href)="(?:https?:)?//', text) == []
     assert "script-src 'self';" in answer["Content-Security-Policy"] + ";"
+
+
+@pytest.mark.parametrize("page", ["docs", "redoc"])
+def test_a_viewer_states_its_language_for_screen_readers(anyone, page):
+    answer = anyone.get(page, Accept="text/html")
+
+    assert '<html lang="en">' in answer.content.decode()
