@@ -153,12 +153,12 @@ def wait(
     kind: KindName,
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=completion.names)],
     condition: Annotated[str, typer.Option("--for", help="Condition FIELD=VALUE, such as state=ready.")],
-    timeout: Annotated[float, typer.Option(min=0, help="Timeout in seconds.")] = 60.0,
+    timeout: options.Timeout = 60.0,
 ) -> None:
     """Wait until a field has a value. Exits with 6 after the timeout.
 
     \b
-    cpctl wait agent my-agent --for=state=ready --timeout 120
+    cpctl wait agent my-agent --for=state=ready --timeout 2m
     """
     object_kind = kind_named(kind)
     field, _, value = condition.partition("=")

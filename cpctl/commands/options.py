@@ -10,8 +10,17 @@ import typer
 
 from cpctl import completion
 from cpctl.commands import output_options
+from cpctl.durations import read_seconds
 from cpctl.scopes import scope_query
 from cpctl.session import SESSION
+
+
+def read_timeout(text: str | float) -> float:
+    try:
+        return read_seconds(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
 
 Project = Annotated[str, typer.Option("-p", "--project", help="Project.", autocompletion=completion.projects)]
 Domain = Annotated[str, typer.Option("-d", "--domain", help="Domain.", autocompletion=completion.domains)]
@@ -44,6 +53,12 @@ ApprovalOverride = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Skip the confirmation.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show the changes.")]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        parser=read_timeout, metavar="DURATION", help="How long to wait: seconds, or 90s, 2m or 1h."
+    ),
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="Maximum number of entries.")]
 Since = Annotated[
     str, typer.Option(help="Only entries since then: a duration such as 2h, or an RFC 3339 time.")

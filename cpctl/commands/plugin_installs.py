@@ -53,7 +53,7 @@ def install(
     lock: plugin_options.LockFile = "",
     mirror: plugin_options.Mirror = "",
     best_effort: BestEffort = False,
-    timeout: plugin_options.Timeout = 600.0,
+    timeout: options.Timeout = 600.0,
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -104,7 +104,7 @@ def sync(
         str, typer.Option(help="Folder in which each server gets one. Default: below your home.")
     ] = "",
     best_effort: BestEffort = False,
-    timeout: plugin_options.Timeout = 600.0,
+    timeout: options.Timeout = 600.0,
     dry_run: options.DryRun = False,
     output: options.Output = Format.TABLE,
 ) -> None:

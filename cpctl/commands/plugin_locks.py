@@ -85,7 +85,7 @@ def mirror(
     lock: Annotated[
         str, typer.Option("--lock", metavar="FILE", help="Mirror this lock, not the server's.")
     ] = "",
-    timeout: plugin_options.Timeout = 3600.0,
+    timeout: options.Timeout = 3600.0,
     output: options.Output = Format.TABLE,
 ) -> None:
     """Copy the archives of the lock to a folder, from which `install --mirror` works without the server.

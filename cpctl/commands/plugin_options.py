@@ -37,7 +37,6 @@ Mirror = Annotated[
 LockFile = Annotated[
     str, typer.Option("--lock", metavar="FILE", help="Install exactly this lock, not the server's.")
 ]
-Timeout = Annotated[float, typer.Option(min=0, help="Timeout in seconds.")]
 
 
 def mode_of(option: str) -> Mode:

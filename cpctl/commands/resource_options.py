@@ -33,7 +33,6 @@ ShowDeleted = Annotated[bool, typer.Option("--show-deleted", help="Include delet
 Files = Annotated[
     list[str], typer.Option("-f", "--file", help="File or folder, or - for standard input. Repeatable.")
 ]
-Timeout = Annotated[float, typer.Option(min=0, help="Timeout in seconds.")]
 # `--reason` is what it means here; `-m` is its name elsewhere.
 Reason = Annotated[
     str,

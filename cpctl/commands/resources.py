@@ -111,7 +111,7 @@ def apply(
     file: resource_options.Files,
     resource_id: Annotated[str, typer.Option("--id", help="Id of the resource, if the file has none.")] = "",
     wait: Annotated[bool, typer.Option("--wait", help="Wait until every resource is running.")] = False,
-    timeout: resource_options.Timeout = 300.0,
+    timeout: options.Timeout = 300.0,
     message: options.Message = "",
     dry_run: options.DryRun = False,
     yes: options.Yes = False,
@@ -138,7 +138,7 @@ def wait_for_resource(
     resource: resource_options.Id,
     *,
     wanted: Annotated[str, typer.Option("--for", help="Condition FIELD=VALUE, such as state=running.")],
-    timeout: resource_options.Timeout = 300.0,
+    timeout: options.Timeout = 300.0,
 ) -> None:
     """Wait until a resource has a state. Exits with 6 after the timeout.
 
