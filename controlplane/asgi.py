@@ -39,13 +39,14 @@ from registry.api.heartbeats.fast_path import FastHeartbeats, is_heartbeat
 from registry.api.joining.fast_path import JOIN_ROUTE, FastJoins
 from registry.dispatch.delivery.fetching import is_fetch_path
 from registry.dispatch.resources.long_poll import is_resource_path
+from registry.operations.long_poll import is_operation_path
 
 if TYPE_CHECKING:
     from overrides.api.effective.fast_path.handler import FastReads
     from overrides.flyte.fast_path.handler import FlyteReads
 
 # Paths whose requests may wait for an event.
-_WAITING = (is_configuration_path, is_fetch_path, is_resource_path, is_lease_path)
+_WAITING = (is_configuration_path, is_fetch_path, is_resource_path, is_lease_path, is_operation_path)
 # Without a fast path, effective reads may wait all the same.
 _EFFECTIVE = (EFFECTIVE_ROUTE, STREAM_ROUTE)
 _METRICS = "/metrics"

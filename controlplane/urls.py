@@ -51,6 +51,7 @@ api: Routes = [
     path("", include("registry.api.agent_configs.urls")),
     path("", include("registry.api.dispatch.urls")),
     path("", include("registry.api.jobs.urls")),
+    path("", include("registry.api.operations.urls")),
     path("", include("registry.api.plugins.urls")),
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cpctl.columns import Kind, field, timestamp
-from cpctl.output import Column
+from cpctl.output import Column, Item
 from cpctl.scopes import scope_text
 
 RESOURCE = Kind(
@@ -29,6 +29,24 @@ RESOURCE = Kind(
     key="id",
     object_type="resource",
 )
+OPERATION = Kind(
+    "operations",
+    "operations",
+    (
+        field("ID"),
+        field("ACTION"),
+        field("STATE"),
+        Column("PROGRESS", lambda item: _progress(item["progress"])),
+        Column("ERROR", lambda item: (item["error"] or {}).get("detail", "")),
+        timestamp("CREATED AT", "create_time"),
+        timestamp("ENDED AT", "end_time", wide=True),
+        field("TARGET", wide=True),
+    ),
+    ("operation", "op"),
+    frozenset({"state"}),
+    key="id",
+    name_of=lambda item: str(item["id"]),
+)
 DEAD_LETTER = Kind(
     "dead-letters",
     "dead-letters",
@@ -48,7 +66,7 @@ DEAD_LETTER = Kind(
     frozenset({"state"}),
     key="id",
 )
-KINDS = (RESOURCE, DEAD_LETTER)
+KINDS = (RESOURCE, OPERATION, DEAD_LETTER)
 ASSIGNMENTS = (
     field("ATTEMPT", "epoch"),
     field("AGENT"),
@@ -68,3 +86,11 @@ TIMELINE = (
     field("EVENT", "event_id", wide=True),
     field("ACTOR", wide=True),
 )
+
+
+def _progress(progress: Item | None) -> str:
+    """Return "100 of 240"; the count alone if the total is unknown."""
+    if progress is None:
+        return ""
+    total = progress["total"]
+    return str(progress["done"]) if total is None else f"{progress['done']} of {total}"

@@ -75,6 +75,7 @@ COMMANDS = {
         "resources",
         "Request resources from agents, wait for them, cancel, retry and delete them.",
     ),
+    "operations": CommandEntry("operations", "operations", "List, show, await and cancel operations."),
     "dead-letters": CommandEntry(
         "dead_letters", "dead_letters", "List messages that nobody could handle, replay and discard them."
     ),

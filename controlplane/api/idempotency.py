@@ -24,7 +24,7 @@ from controlplane.api.models import IdempotencyKey
 from controlplane.errors import FieldError, InvalidRequest, KeyInFlight, KeyReused
 
 RETENTION = timedelta(hours=24)
-_STORED_HEADERS = ("ETag", "Location")
+_STORED_HEADERS = ("ETag", "Location", "Operation-Location")
 _LEGAL = re.compile(r"[\x21-\x7e]{1,255}")
 
 

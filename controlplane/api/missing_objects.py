@@ -32,6 +32,10 @@ MISSING_OBJECTS: dict[str, Explanation] = {
         "The bulk change does not exist, was deleted, or you do not have permission to read it.",
         "List them with GET /api/v1/agent-bulk-changes. They are kept for 30 days after their end.",
     ),
+    "unknown_operation": Explanation(
+        "The operation does not exist, was deleted, or you do not have permission to read its object.",
+        "List them with GET /api/v1/operations.",
+    ),
     "unknown_approval_policy": Explanation(
         "The approval policy does not exist, or you do not have permission to read it.",
         "List the policies with GET /api/v1/approval-policies.",

@@ -111,15 +111,20 @@ def paginate(
     request: Request, rows: QuerySet[Row, Row], *, order: Sequence[str], query: dict[str, Any]
 ) -> Page:
     """Return the page of `rows` that the parsed parameters of a list request."""
-    page_request = PageRequest(
+    page_request = page_request_of(request, query)
+    page = load_page(page_request, rows, order=order)
+    return replace(page, total=count_up_to(rows)) if query.get("include_total") else page
+
+
+def page_request_of(request: Request, query: dict[str, Any]) -> PageRequest:
+    """Return what the parsed parameters of a list request ask for."""
+    return PageRequest(
         request.path,
         {name: ",".join(values) for name, values in request.query_params.lists()},
         getattr(request.user, "principal_id", None),
         query.get("cursor", ""),
         min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT),
     )
-    page = load_page(page_request, rows, order=order)
-    return replace(page, total=count_up_to(rows)) if query.get("include_total") else page
 
 
 def load_page(page_request: PageRequest, rows: QuerySet[Row, Row], *, order: Sequence[str]) -> Page:
@@ -127,15 +132,20 @@ def load_page(page_request: PageRequest, rows: QuerySet[Row, Row], *, order: Seq
 
     Fields with a leading minus sign sort descending: all of them, or none.
     """
-    digest, limit = page_request.digest(), page_request.limit
+    limit = page_request.limit
     if page_request.cursor:
-        rows = rows.filter(_after(order, _read_cursor(page_request.cursor, digest, order)))
+        rows = rows.filter(_after(order, read_cursor(page_request, order)))
     candidates = load_instances(rows.order_by(*order)[: limit + 1])
     items = candidates[:limit]
     if len(candidates) <= limit:
         return Page(items, None)
     key = [_plain(getattr(items[-1], name.lstrip("-"))) for name in order]
-    return Page(items, signing.dumps({"key": key, "question": digest, "order": [*order]}, salt=_SALT))
+    return Page(items, write_cursor(page_request, order, key))
+
+
+def write_cursor(page_request: PageRequest, order: Sequence[str], key: Sequence[Any]) -> str:
+    """Return the cursor of the items after `key`, which has the values of the fields in `order`."""
+    return signing.dumps({"key": key, "question": page_request.digest(), "order": [*order]}, salt=_SALT)
 
 
 def count_up_to(rows: QuerySet[Row, Row], most: int = MOST_COUNTED) -> Total:
@@ -179,14 +189,17 @@ def _after(order: Sequence[str], key: Sequence[Any]) -> Q:
     return Q(**{f"{fields[0]}__{comparison}e": key[0]}) & later
 
 
-def _read_cursor(cursor: str, digest: str, order: Sequence[str]) -> list[Any]:
-    """Return the key in a cursor, which another release may have given: it may say more, or no order."""
+def read_cursor(page_request: PageRequest, order: Sequence[str]) -> list[Any]:
+    """Return the key in a cursor, which another release may have given: it may say more, or no order.
+
+    Raises InvalidCursor.
+    """
     try:
-        content = signing.loads(cursor, salt=_SALT)
+        content = signing.loads(page_request.cursor, salt=_SALT)
         key, question, given = list(content["key"]), content["question"], content.get("order", [*order])
     except (signing.BadSignature, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidCursor("The cursor is not valid. Request the first page without a cursor.") from error
-    if question != digest or len(key) != len(order):
+    if question != page_request.digest() or len(key) != len(order):
         raise InvalidCursor(
             "The cursor belongs to another list, filter or token. Keep these unchanged, or omit the cursor."
         )

@@ -63,6 +63,7 @@ STATUS_BY_ERROR: dict[type[errors.ControlplaneError], HTTPStatus] = {
     errors.UnknownOverrideFreeze: HTTPStatus.NOT_FOUND,
     errors.UnknownOverrideChange: HTTPStatus.NOT_FOUND,
     errors.UnknownAgentBulkChange: HTTPStatus.NOT_FOUND,
+    errors.UnknownOperation: HTTPStatus.NOT_FOUND,
     errors.UnknownApprovalPolicy: HTTPStatus.NOT_FOUND,
     errors.UnknownChangeRequest: HTTPStatus.NOT_FOUND,
     errors.UnknownAgent: HTTPStatus.NOT_FOUND,

@@ -50,6 +50,11 @@ class UnknownAgentBulkChange(NotFound):
     title = "Bulk change not found"
 
 
+class UnknownOperation(NotFound):
+    code = "unknown_operation"
+    title = "Operation not found"
+
+
 class UnknownApprovalPolicy(NotFound):
     code = "unknown_approval_policy"
     title = "Approval policy not found"

@@ -24,6 +24,8 @@ class Watch:
     """A request to follow events. after: the last number sent. wait: seconds of a long poll; 0 for a stream.
 
     filter: events that the watcher may read. principal: id of the watcher. format: NATIVE or CLOUDEVENTS.
+    is_read_again: whether events end a long poll only if Django then hands over no watch, and whether Django
+    handles it once more when the time is over.
     """
 
     after: int
@@ -34,6 +36,7 @@ class Watch:
     object_id: str = ""
     wait: int = 0
     format: str = NATIVE
+    is_read_again: bool = False
 
     def header(self) -> str:
         return json.dumps({**asdict(self), "filter": self.filter.as_json()})

@@ -99,6 +99,7 @@ class ResourceRow(models.Model):
             models.Index(fields=["due_at"], name="resource_due", condition=Q(due_at__isnull=False)),
             models.Index(fields=["state", "id"], name="resource_by_state"),
             models.Index(fields=["service_type", "id"], name="resource_by_type"),
+            models.Index(fields=["created_at", "id"], name="resource_by_creation"),
             models.Index(fields=["project", "domain", "id"], name="resource_by_scope"),
             models.Index(fields=["team", "id"], name="resource_by_team", condition=Q(team__isnull=False)),
             models.Index(

@@ -190,6 +190,11 @@ agents resume --team ml --allow-last-agents --yes
 agents retire --task-type spark --search a -m Why --yes
 agents approve --state registered --yes
 agents list --task-type spark
+get operations --state running -o wide
+operations list --kind resource
+operations show resource.my-vm
+operations wait resource.my-vm --timeout 5
+operations cancel resource.my-vm -m Why --yes
 agents bulk list --state running --action drain
 agents bulk show {ID}
 agents bulk agents {ID} --state failed

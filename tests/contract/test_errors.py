@@ -50,6 +50,7 @@ CODES = {
     "unknown_override_freeze",
     "unknown_override_change",
     "unknown_agent_bulk_change",
+    "unknown_operation",
     "approval_required",
     "plan_drifted",
     "not_independent",

@@ -105,7 +105,10 @@ class _Watcher:
             self._gone.cancel()
 
     async def _poll(self, response: _Response, watch: Watch) -> None:
-        """Respond as soon as there are events, or when the time is over."""
+        """Respond as soon as there are events, or when the time is over.
+
+        What is read again continues to wait as long as Django hands over a watch.
+        """
         loop = asyncio.get_running_loop()
         until = loop.time() + watch.wait
         after = watch.after
@@ -114,9 +117,15 @@ class _Watcher:
             if self._feed.is_ahead_of(after):
                 if not self._feed.reaches_back_to(after) or any(map(watch.wants, self._feed.since(after))):
                     response = await self._continue_from(after, waits=False)
-                    break
-                after = self._feed.last or after
+                    if response.watch is None or not watch.is_read_again:
+                        break
+                    # What was read may be older than the feed.
+                    after = response.watch.after
+                else:
+                    after = self._feed.last or after
             await self._wait(changed, left)
+        if response.watch is not None and watch.is_read_again and not self._gone.done():
+            response = await self._continue_from(after, waits=False)
         await response.first.send(self._send)
 
     async def _stream(self, response: _Response) -> None:

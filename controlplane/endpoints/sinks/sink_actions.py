@@ -151,7 +151,8 @@ class SinkReplay(Endpoint):
             "until_seq": replay.until_seq,
             "created_at": replay.created_at,
         }
-        return Response(content, status=202)
+        headers = {"Operation-Location": f"/api/v1/operations/sink_replay.{replay.id}"}
+        return Response(content, status=202, headers=headers)
 
 
 class SinkTest(Endpoint):

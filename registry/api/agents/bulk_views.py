@@ -26,7 +26,8 @@ from registry.bulk_changes.changes import (
     visible_changes,
 )
 from registry.bulk_changes.decisions import BulkAction
-from registry.bulk_changes.models import AgentBulkChangeItem
+from registry.bulk_changes.models import AgentBulkChange, AgentBulkChangeItem
+from registry.operations.decisions import Kind, operation_path
 
 View = TypeVar("View", bound=Callable[..., Any])
 _NOTES = {
@@ -55,6 +56,11 @@ def _document(action: BulkAction, body: Any) -> Callable[[View], View]:
     return decorator
 
 
+def _locations(row: AgentBulkChange) -> dict[str, str]:
+    operation = operation_path(Kind.AGENT_BULK_CHANGE, row.id)
+    return {"Location": f"/api/v1/agent-bulk-changes/{row.id}", "Operation-Location": operation}
+
+
 class _BulkChangeStart(Endpoint):
     actions = {"POST": Action.AGENT_WRITE}
     problems = {"POST": (errors.ConfirmationRequired, errors.Conflict)}
@@ -76,7 +82,7 @@ class _BulkChangeStart(Endpoint):
             is_rehearsal=query["dry_run"],
         )
         row = start_bulk_change(spec, caller_of(request), actor=actor_of(request, body["reason"]))
-        headers = {} if spec.is_rehearsal else {"Location": f"/api/v1/agent-bulk-changes/{row.id}"}
+        headers = {} if spec.is_rehearsal else _locations(row)
         return Response(schemas.show_bulk_change(row), status=202, headers=headers)
 
 
@@ -217,4 +223,4 @@ class BulkChangeUndo(Endpoint):
     def post(self, request: Request, change: UUID) -> Response:
         actor = actor_of(request, ReasonedQuery.parse(request)["change_message"])
         row = undo_bulk_change(change, caller_of(request), actor=actor)
-        return Response(schemas.show_bulk_change(row), status=202)
+        return Response(schemas.show_bulk_change(row), status=202, headers=_locations(row))

@@ -34,6 +34,7 @@ from registry.dispatch.resources.requests import (
 from registry.dispatch.resources.scope_checks import check_scope
 from registry.dispatch.resources.search import get_readable, search_resources
 from registry.dispatch.resources.spec_checks import check_spec
+from registry.operations.decisions import Kind, operation_path
 
 View = TypeVar("View", bound=Callable[..., Any])
 _TAGS = ["resources"]
@@ -226,4 +227,5 @@ def resource_request(request: Request, resource_id: str | None) -> ResourceReque
 
 def _accepted(row: ResourceRow, **headers: str) -> Response:
     headers["ETag"] = version_etag(row.version)
+    headers["Operation-Location"] = operation_path(Kind.RESOURCE, row.id)
     return Response(schemas.show_resource(row), status=HTTPStatus.ACCEPTED, headers=headers)

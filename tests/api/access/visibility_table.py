@@ -208,6 +208,15 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         )
         for verb in ("drain", "resume", "retire", "approve")
     },
+    "operations_list": (lists("operations", SCOPE_A, SCOPE_B),),
+    "operations_get": (
+        named("operations/agent_bulk_change.{bulk_change}", FLEET),
+        named("operations/resource.{resource}", SCOPE_B, shows=True),
+    ),
+    "operations_cancel": (
+        named("operations/agent_bulk_change.{bulk_change}:cancel", FLEET),
+        named("operations/resource.{resource}:cancel", SCOPE_B, shows=True),
+    ),
     "agent_bulk_changes_list": (lists("agent-bulk-changes", FLEET),),
     "agent_bulk_changes_get": (named("agent-bulk-changes/{bulk_change}", FLEET, shows=True),),
     "agent_bulk_changes_agents": (named("agent-bulk-changes/{bulk_change}/agents", FLEET, shows=True),),

@@ -1,0 +1,1 @@
+"""Operations: one view of everything that continues after its request was answered."""
