@@ -281,12 +281,7 @@ def _database_response(exc: Exception, code: str) -> Response:
 
 def _framework_error_response(exc: exceptions.APIException) -> Response:
     if isinstance(exc, exceptions.ValidationError):
-        return _own_error_response(
-            errors.InvalidRequest(
-                INVALID,
-                errors=field_errors(exc.detail),
-            )
-        )
+        return _own_error_response(errors.InvalidRequest(INVALID, errors=field_errors(exc.detail)))
     status = HTTPStatus(exc.status_code)
     detail = str(exc.detail)
     if isinstance(exc, exceptions.UnsupportedMediaType):

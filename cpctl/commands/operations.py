@@ -99,12 +99,12 @@ def _wait(api: Api, operation: str, until: float) -> Any:
         seconds = min(_MOST_SECONDS, int(left))
         headers = {"Prefer": f"wait={seconds}"} if seconds else {}
         response = api.send("GET", _path(operation), headers=headers, timeout=seconds + 10)
-        shown = response.json()
-        if shown["done"]:
-            return shown
+        content = response.json()
+        if content["done"]:
+            return content
         if (left := until - time.monotonic()) <= 0:
             raise TimedOut(
-                f"Timed out: {operation} is {shown['state']}.", hint=f"cpctl operations show {operation}"
+                f"Timed out: {operation} is {content['state']}.", hint=f"cpctl operations show {operation}"
             )
         if not response.headers.of("Preference-Applied"):
             time.sleep(min(_PAUSE_SECONDS, left))

@@ -115,7 +115,7 @@ def resource_state(state: ResourceState) -> OperationState:
 
 def resource_states(state: OperationState) -> list[str]:
     """Return the states of resources whose operation has this state."""
-    return [of_row.value for of_row, shown in _OF_RESOURCE.items() if shown is state]
+    return [of_row.value for of_row, operation in _OF_RESOURCE.items() if operation is state]
 
 
 def resource_action(goal: Goal) -> str:
@@ -145,5 +145,5 @@ def read_operation_id(text: str) -> tuple[Kind, str] | None:
 
 def preferred_wait(header: str) -> int:
     """Return the seconds of `Prefer: wait=…`, at most 30; 0 without this preference."""
-    found = _WAIT.search(header)
-    return min(int(found[1]), MOST_SECONDS) if found else 0
+    preference = _WAIT.search(header)
+    return min(int(preference[1]), MOST_SECONDS) if preference else 0

@@ -28,9 +28,9 @@ def operation_page(request: Request, query: dict[str, Any]) -> Page:
     """Return the page of operations that the request asks for. Raises InvalidCursor."""
     page_request, caller = page_request_of(request, query), caller_of(request)
     after = _position(page_request) if page_request.cursor else None
-    found = list_operations(query, caller, after=after, limit=page_request.limit + 1)
-    items, cursor = found[: page_request.limit], None
-    if len(found) > len(items):
+    operations = list_operations(query, caller, after=after, limit=page_request.limit + 1)
+    items, cursor = operations[: page_request.limit], None
+    if len(operations) > len(items):
         created, kind, key = position_of(items[-1])
         cursor = write_cursor(page_request, _ORDER, [created.isoformat(), kind.value, key])
     total = _total(query, request) if query.get("include_total") else None

@@ -10,13 +10,13 @@ from rest_framework import serializers
 from controlplane.api.pages import PageQuery
 from registry.operations.decisions import Kind, Operation, OperationState
 
-_KINDS = [(kind.value, kind.value) for kind in Kind]
-_STATES = [(state.value, state.value) for state in OperationState]
+KINDS = [(kind.value, kind.value) for kind in Kind]
+STATES = [(state.value, state.value) for state in OperationState]
 
 
 class OperationListQuery(PageQuery):
-    kind = serializers.ChoiceField(choices=_KINDS, required=False, help_text="Only of this kind.")
-    state = serializers.ChoiceField(choices=_STATES, required=False, help_text="Only in this state.")
+    kind = serializers.ChoiceField(choices=KINDS, required=False, help_text="Only of this kind.")
+    state = serializers.ChoiceField(choices=STATES, required=False, help_text="Only in this state.")
 
 
 class OperationProgressRead(serializers.Serializer[Any]):
@@ -36,9 +36,9 @@ class OperationErrorRead(serializers.Serializer[Any]):
 
 class OperationRead(serializers.Serializer[Any]):
     id = serializers.CharField(help_text="The kind, a full stop, and the id of the object.")
-    kind = serializers.ChoiceField(choices=_KINDS)
+    kind = serializers.ChoiceField(choices=KINDS)
     action = serializers.CharField(help_text="What it does, such as `drain`, `create` or `replay`.")
-    state = serializers.ChoiceField(choices=_STATES)
+    state = serializers.ChoiceField(choices=STATES)
     done = serializers.BooleanField(help_text="Whether it succeeded, failed or was cancelled.")
     progress = OperationProgressRead(allow_null=True, help_text="Null if the operation has no parts.")
     result = OperationResultRead(allow_null=True, help_text="Null until it has succeeded.")
