@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('registry', '0015_bulk_changes'),
+        ('registry', '0016_agents_that_listen'),
     ]
 
     operations = [
