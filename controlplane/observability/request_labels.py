@@ -24,6 +24,8 @@ TIMED = frozenset(
 _AREA = re.compile(r"api/v1(?:alpha1)?/[^/:<]*|oauth2|scim|\.well-known")
 # Parts of the API with few requests are counted with the part that they belong to.
 _BELONGS = re.compile(r"(api/v1/(?:agent(?=-bulk)|agent-config|job|notification|override|plugin|role))-.*")
+# Most operations are those of resources.
+_COUNTED_WITH = {"api/v1/operations": "api/v1/resources"}
 
 
 def labels_of(method: str | None, route: str | None, status: int) -> tuple[str, str]:
@@ -43,7 +45,9 @@ def timed_route(route: str) -> str:
     if route in TIMED:
         return route
     area = _AREA.match(route)
-    return _BELONGS.sub(r"\1s", area[0]) if area else route
+    if area is None:
+        return route
+    return _COUNTED_WITH.get(area[0], _BELONGS.sub(r"\1s", area[0]))
 
 
 def class_of(status: int) -> str:

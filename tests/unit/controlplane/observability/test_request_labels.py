@@ -43,6 +43,7 @@ def test_classes():
 @pytest.mark.parametrize(
     ("route", "timed"),
     [
+        ("api/v1/operations/<str:operation_id>:cancel", "api/v1/resources"),
         ("api/v1/agent-config-bundles", "api/v1/agent-configs"),
         ("api/v1/override-freezes/<uuid:freeze>:end", "api/v1/overrides"),
         ("api/v1/join-tokens", "api/v1/join-tokens"),
