@@ -120,7 +120,7 @@ SECTIONS = (
     Section("identity-providers", "Identity providers", "Settings", "i", with_all(Action.ACCESS_READ)),
     Section("oauth-clients", "OAuth clients", "Settings", "x", with_all(Action.ACCESS_READ)),
     Section("join-tokens", "Join tokens", "Settings", "j", of_owners(Action.ACCESS_READ)),
-    Section("docs", "API reference", "Settings", "p", anybody),
+    Section("api-reference", "API reference", "Settings", "p", anybody),
 )
 
 

@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from console import components, palette, search, step_up, time_zone
+from console.api_reference import pages as api_reference
 from console.dashboard.pages import dashboard
 from console.fleet import pages as fleet
 from console.overrides import (
@@ -54,6 +55,8 @@ urlpatterns = [
     path("resource-types/<str:resource_type>/edit", resource_types.edit, name="resource-type-edit"),
     path("agents", fleet.agents, name="agents"),
     path("search", search.search, name="search"),
+    path("api-reference", api_reference.index, name="api-reference"),
+    path("api-reference/<slug:operation_id>", api_reference.operation, name="api-operation"),
     path("components", components.components, name="components"),
     path("palette", palette.palette, name="palette"),
     path("time-zone", time_zone.time_zone, name="time-zone"),

@@ -15,11 +15,12 @@ _FILE = Path(__file__).resolve().parents[1] / "openapi.yaml"
 
 def document(request: HttpRequest) -> HttpResponse:
     """Return the committed file, so that the served document is the tested one."""
-    return HttpResponse(_text(), content_type="application/yaml")
+    return HttpResponse(document_text(), content_type="application/yaml")
 
 
 @cache
-def _text() -> bytes:
+def document_text() -> bytes:
+    """Return openapi.yaml, read once."""
     return _FILE.read_bytes()
 
 

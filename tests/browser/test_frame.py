@@ -45,6 +45,8 @@ PAGES = {
     "sessions": "/sessions",
     "identity-providers": "/identity-providers",
     "password": "/account/password",
+    "api-reference": "/api-reference",
+    "api-operation": "/api-reference/overrides_put",
 }
 
 

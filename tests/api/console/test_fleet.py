@@ -405,14 +405,14 @@ def test_the_list_shows_what_each_agent_did_in_the_last_hour(browser, agent):
 
     text = text_of(browser.get("/agents?q=prod-eu-1"))
 
-    (strip,) = re.findall(r'<svg class="strip small".*?</svg>', text, re.DOTALL)
+    (strip,) = re.findall(r'<svg class="strip thin".*?</svg>', text, re.DOTALL)
     assert "<title>ready 48 min, unavailable 12 min</title>" in strip
     assert re.findall(r'class="fill (\w+)" x="([\d.]+)"', strip) == [
         ("ready", "0.0"),
         ("unavailable", "800.0"),
     ]
     hidden = text_of(browser.get("/agents?q=prod-eu-1&columns=name,state"))
-    assert "strip small" not in hidden
+    assert "strip thin" not in hidden
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,153 @@
+"""Operations of the OpenAPI document as a reader needs them: flat fields instead of references. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Document = Mapping[str, Any]
+_METHODS = ("get", "post", "put", "patch", "delete")
+# Deeper objects are named by their type alone.
+_MAX_DEPTH = 4
+_SUCCESS = "2"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A parameter, or a field of a body. name: with dots, and [] after a list. type: in words."""
+
+    name: str
+    type: str
+    is_required: bool
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer by status. Errors have no fields: all are problem documents."""
+
+    status: str
+    description: str
+    fields: tuple[Field, ...]
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation. permission: empty if none is needed. example: of the body, as JSON."""
+
+    id: str
+    method: str
+    path: str
+    tag: str
+    summary: str
+    description: str
+    permission: str
+    is_deprecated: bool
+    parameters: tuple[Field, ...]
+    body: tuple[Field, ...]
+    example: str
+    answers: tuple[Answer, ...]
+
+
+def operations(document: Document) -> Iterator[Operation]:
+    """Yield all operations, in the document's order."""
+    for path, item in document["paths"].items():
+        for method in _METHODS:
+            if method in item:
+                yield _operation(document, path, method, item[method])
+
+
+def _operation(document: Document, path: str, method: str, said: Mapping[str, Any]) -> Operation:
+    content = said.get("requestBody", {}).get("content", {})
+    return Operation(
+        said["operationId"],
+        method.upper(),
+        path,
+        said.get("tags", [""])[0],
+        said.get("summary", ""),
+        said.get("description", ""),
+        said.get("x-required-permission", ""),
+        bool(said.get("deprecated")),
+        tuple(_parameter(each) for each in said.get("parameters", ())),
+        tuple(_fields_of(document, content)),
+        _example(content),
+        tuple(_answer(document, status, answer) for status, answer in said.get("responses", {}).items()),
+    )
+
+
+def _parameter(said: Mapping[str, Any]) -> Field:
+    words = f"{_words(said.get('schema', {}))}, {said['in']}"
+    return Field(said["name"], words, bool(said.get("required")), said.get("description", ""))
+
+
+def _answer(document: Document, status: str, said: Mapping[str, Any]) -> Answer:
+    said = _resolved(document, said)
+    content = said.get("content", {}) if status.startswith(_SUCCESS) else {}
+    fields = tuple(_fields_of(document, content))
+    return Answer(status, said.get("description", ""), fields, _example(content))
+
+
+def _fields_of(document: Document, content: Mapping[str, Any]) -> Iterator[Field]:
+    """Yield the fields of the first media type; the others have the same ones."""
+    for media in list(content.values())[:1]:
+        yield from _fields(document, media.get("schema", {}), "", ())
+
+
+def _fields(
+    document: Document, schema: Mapping[str, Any], above: str, seen: tuple[str, ...]
+) -> Iterator[Field]:
+    schema, seen = _followed(document, schema, seen)
+    if "items" in schema:
+        yield from _fields(document, schema["items"], f"{above}[]" if above else "", seen)
+        return
+    required = schema.get("required", ())
+    for name, member in schema.get("properties", {}).items():
+        whole = f"{above}.{name}" if above else name
+        resolved, below = _followed(document, member, seen)
+        description = member.get("description", resolved.get("description", ""))
+        yield Field(whole, _words(resolved), name in required, description)
+        if whole.count(".") < _MAX_DEPTH - 1 and len(below) == len(set(below)):
+            yield from _fields(document, member, whole, seen)
+
+
+def _followed(
+    document: Document, schema: Mapping[str, Any], seen: tuple[str, ...]
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Return what a schema refers to, and the references that led there."""
+    for whole in (schema, *schema.get("allOf", ())[:1], *schema.get("oneOf", ())[:1]):
+        if "$ref" in whole:
+            return _resolved(document, whole), (*seen, whole["$ref"])
+    return schema, seen
+
+
+def _resolved(document: Document, said: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" not in said:
+        return said
+    found: Any = document
+    for step in said["$ref"].removeprefix("#/").split("/"):
+        found = found[step]
+    resolved: Mapping[str, Any] = found
+    return resolved
+
+
+def _words(schema: Mapping[str, Any]) -> str:
+    """Return the type in words, such as `text, at most 63 characters` or `one of asc, desc`."""
+    if choices := schema.get("enum", schema.get("x-extensible-enum")):
+        return f"one of {', '.join(str(choice) for choice in choices)}"
+    if "items" in schema:
+        return f"list of {_words(schema['items'])}"
+    words = {"string": schema.get("format", "text"), "integer": "whole number", "": "any"}
+    kind = str(schema.get("type", "object" if "$ref" in schema else ""))
+    limit = f", at most {schema['maxLength']} characters" if "maxLength" in schema else ""
+    return f"{words.get(kind, kind)}{limit}"
+
+
+def _example(content: Mapping[str, Any]) -> str:
+    for media in content.values():
+        for example in media.get("examples", {}).values():
+            value = example.get("value")
+            return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return ""
