@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 from csp.decorators import csp_update
 from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
 from drf_spectacular.views import SpectacularRedocView, SpectacularSwaggerSplitView
 
-_FILE = Path(__file__).resolve().parents[1] / "openapi.yaml"
+from controlplane.api.openapi_file import document_text
 
 
 def document(request: HttpRequest) -> HttpResponse:
     """Return the committed file, so that the served document is the tested one."""
     return HttpResponse(document_text(), content_type="application/yaml")
-
-
-@cache
-def document_text() -> bytes:
-    """Return openapi.yaml, read once."""
-    return _FILE.read_bytes()
 
 
 # Both viewers use inline styles. Scripts are still allowed only from our own files.

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from console.api_reference.operations import operations
-from controlplane.openapi import document_text
+from controlplane.api.openapi_file import document_text
 
 
 @dataclass(frozen=True, slots=True)
