@@ -50,13 +50,13 @@ class Library:
     def find(self, text: str) -> list[Group]:
         """Return the groups with the entries that have all words of the text."""
         words = text.lower().split()
-        kept = [
+        matching = [
             Group(
                 group.tag, group.description, tuple(entry for entry in group.entries if entry.matches(words))
             )
             for group in self.groups
         ]
-        return [group for group in kept if group.entries]
+        return [group for group in matching if group.entries]
 
     def operation(self, operation_id: str) -> dict[str, Any] | None:
         """Return the fields of an Operation, or None if there is none with this id."""

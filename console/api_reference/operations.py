@@ -60,34 +60,38 @@ def operations(document: Document) -> Iterator[Operation]:
                 yield _operation(document, path, method, item[method])
 
 
-def _operation(document: Document, path: str, method: str, said: Mapping[str, Any]) -> Operation:
-    content = said.get("requestBody", {}).get("content", {})
+def _operation(document: Document, path: str, method: str, definition: Mapping[str, Any]) -> Operation:
+    content = definition.get("requestBody", {}).get("content", {})
     return Operation(
-        said["operationId"],
+        definition["operationId"],
         method.upper(),
         path,
-        said.get("tags", [""])[0],
-        said.get("summary", ""),
-        said.get("description", ""),
-        said.get("x-required-permission", ""),
-        bool(said.get("deprecated")),
-        tuple(_parameter(each) for each in said.get("parameters", ())),
+        definition.get("tags", [""])[0],
+        definition.get("summary", ""),
+        definition.get("description", ""),
+        definition.get("x-required-permission", ""),
+        bool(definition.get("deprecated")),
+        tuple(_parameter(each) for each in definition.get("parameters", ())),
         tuple(_fields_of(document, content)),
         _example(content),
-        tuple(_answer(document, status, answer) for status, answer in said.get("responses", {}).items()),
+        tuple(
+            _answer(document, status, answer) for status, answer in definition.get("responses", {}).items()
+        ),
     )
 
 
-def _parameter(said: Mapping[str, Any]) -> Field:
-    words = f"{_words(said.get('schema', {}))}, {said['in']}"
-    return Field(said["name"], words, bool(said.get("required")), said.get("description", ""))
+def _parameter(definition: Mapping[str, Any]) -> Field:
+    words = f"{_words(definition.get('schema', {}))}, {definition['in']}"
+    return Field(
+        definition["name"], words, bool(definition.get("required")), definition.get("description", "")
+    )
 
 
-def _answer(document: Document, status: str, said: Mapping[str, Any]) -> Answer:
-    said = _resolved(document, said)
-    content = said.get("content", {}) if status.startswith(_SUCCESS) else {}
+def _answer(document: Document, status: str, definition: Mapping[str, Any]) -> Answer:
+    definition = _resolved(document, definition)
+    content = definition.get("content", {}) if status.startswith(_SUCCESS) else {}
     fields = tuple(_fields_of(document, content))
-    return Answer(status, said.get("description", ""), fields, _example(content))
+    return Answer(status, definition.get("description", ""), fields, _example(content))
 
 
 def _fields_of(document: Document, content: Mapping[str, Any]) -> Iterator[Field]:
@@ -105,31 +109,31 @@ def _fields(
         return
     required = schema.get("required", ())
     for name, member in schema.get("properties", {}).items():
-        whole = f"{above}.{name}" if above else name
+        path = f"{above}.{name}" if above else name
         resolved, below = _followed(document, member, seen)
         description = member.get("description", resolved.get("description", ""))
-        yield Field(whole, _words(resolved), name in required, description)
-        if whole.count(".") < _MAX_DEPTH - 1 and len(below) == len(set(below)):
-            yield from _fields(document, member, whole, seen)
+        yield Field(path, _words(resolved), name in required, description)
+        if path.count(".") < _MAX_DEPTH - 1 and len(below) == len(set(below)):
+            yield from _fields(document, member, path, seen)
 
 
 def _followed(
     document: Document, schema: Mapping[str, Any], seen: tuple[str, ...]
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """Return what a schema refers to, and the references that led there."""
-    for whole in (schema, *schema.get("allOf", ())[:1], *schema.get("oneOf", ())[:1]):
-        if "$ref" in whole:
-            return _resolved(document, whole), (*seen, whole["$ref"])
+    for part in (schema, *schema.get("allOf", ())[:1], *schema.get("oneOf", ())[:1]):
+        if "$ref" in part:
+            return _resolved(document, part), (*seen, part["$ref"])
     return schema, seen
 
 
-def _resolved(document: Document, said: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "$ref" not in said:
-        return said
-    found: Any = document
-    for step in said["$ref"].removeprefix("#/").split("/"):
-        found = found[step]
-    resolved: Mapping[str, Any] = found
+def _resolved(document: Document, definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" not in definition:
+        return definition
+    target: Any = document
+    for step in definition["$ref"].removeprefix("#/").split("/"):
+        target = target[step]
+    resolved: Mapping[str, Any] = target
     return resolved
 
 

@@ -18,6 +18,7 @@ paths:
       x-required-permission: agent.read
       parameters:
       - {name: agent_id, in: path, required: true, schema: {type: string, format: uuid}}
+      - {name: limit, in: query, schema: {type: integer}}
       - {name: sort, in: query, schema: {enum: [name, -name]}, description: Sort order.}
       responses:
         "200":
@@ -59,6 +60,7 @@ def test_an_operation_has_flat_fields() -> None:
     assert (reading.tag, reading.permission, reading.is_deprecated) == ("agents", "agent.read", False)
     assert reading.parameters == (
         Field("agent_id", "uuid, path", True, ""),
+        Field("limit", "whole number, query", False, ""),
         Field("sort", "one of name, -name, query", False, "Sort order."),
     )
     fields = (
