@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
+from console.file_links import file_url
 from console.navigation import place
 from console.notices import fold
 from console.state_words import state_word
@@ -29,6 +31,12 @@ def copy_as(**texts: str) -> dict[str, Any]:
     """Show buttons that copy the content as curl, cpctl or YAML."""
     names = {"curl": "curl", "cpctl": "cpctl", "yaml": "YAML"}
     return {"texts": [(names.get(name, name), text) for name, text in texts.items() if text]}
+
+
+@register.inclusion_tag("console/parts/declared_place.html")
+def declared_place(place: str) -> dict[str, str]:
+    """Show file and line of a value, with a link to the Git host if OVERRIDES_FILE_URL is set."""
+    return {"place": place, "url": file_url(settings.OVERRIDES_FILE_URL, place)}
 
 
 @register.inclusion_tag("console/parts/badge.html")

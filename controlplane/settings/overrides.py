@@ -4,6 +4,7 @@ from controlplane.settings import environment as env
 
 __all__ = [
     "CONFIRM_ABOVE_SCOPES",
+    "OVERRIDES_FILE_URL",
     "OVERRIDES_PATH",
     "OVERRIDES_RELOAD_SECONDS",
     "OVERRIDES_SOURCE",
@@ -14,6 +15,12 @@ __all__ = [
 def _source(raw: str) -> str:
     if raw not in ("db", "file"):
         raise ValueError(f"{raw!r} is neither db nor file")
+    return raw
+
+
+def _file_url(raw: str) -> str:
+    if raw and (not raw.startswith(("https://", "http://")) or "{file}" not in raw):
+        raise ValueError("must start with https:// and contain {file}")
     return raw
 
 
@@ -29,6 +36,14 @@ OVERRIDES_PATH = env.text(
     "OVERRIDES_PATH",
     default="",
     meaning="Folder with the documents if OVERRIDES_SOURCE=file. It must be the same for every process.",
+)
+OVERRIDES_FILE_URL = env.parsed(
+    "OVERRIDES_FILE_URL",
+    _file_url,
+    default="",
+    meaning="Address of a file of OVERRIDES_PATH at your Git host, with `{file}` and `{line}`, such as"
+    " `https://git.example.com/config/blob/main/{file}#L{line}`. The console links the place of each value"
+    " to it.",
 )
 OVERRIDES_RELOAD_SECONDS = env.integer(
     "OVERRIDES_RELOAD_SECONDS",

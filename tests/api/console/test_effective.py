@@ -14,6 +14,7 @@ from controlplane.scopes import Scope
 from overrides.editing.guard_rails import GuardRailSpec, put_rail
 from overrides.editing.writes import delete_override, get_override, put_override
 from overrides.loading.platform_defaults import platform_defaults
+from overrides.models import Override
 from overrides.resolution.addresses import Address
 from tests.support.api_client import ACTOR, make_project
 
@@ -218,6 +219,19 @@ def test_a_removal_is_previewed_where_files_refuse_changes(browser, settings):
 
     assert 'id="removal"' in page
     assert "at this level" not in page
+
+
+def test_the_place_of_a_value_leads_to_the_git_host(browser, settings):
+    make_project()
+    address = Address("workflow_execution_config", Scope(project="flytesnacks"))
+    put_override(address, {"max_parallelism": 9}, actor=ACTOR)
+    Override.objects.filter(project="flytesnacks").update(declared_in="teams/ml.yaml:12")
+    page = "/overrides?project=flytesnacks&why=workflow_execution_config/max_parallelism"
+    assert "<code>teams/ml.yaml:12</code>" in browser.get(page).content.decode()
+
+    settings.OVERRIDES_FILE_URL = "https://git.example.com/config/blob/main/{file}#L{line}"
+    link = '<a href="https://git.example.com/config/blob/main/teams/ml.yaml#L12" rel="noreferrer">'
+    assert link in browser.get(page).content.decode()
 
 
 def test_without_the_global_value_the_platform_default_applies(browser, defaults):
