@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from django.core import signing
 
 from controlplane.access.login.login_details import SESSION_KEY, LoginDetails
 from controlplane.api.idempotency import Claim, _digest, _lock_number
-from controlplane.api.pages import _SALT, _read_cursor
+from controlplane.api.pages import _SALT, PageRequest, read_cursor
 from controlplane.celery import app
 from controlplane.errors import InvalidCursor
 from controlplane.identity.grants import Grant, decide, missing_rights
@@ -22,11 +23,12 @@ from controlplane.scopes import Scope
 from registry.joining.issuer_rules import IssuerRule
 
 ORDER = ("created_at", "id")
-CURSOR = {"key": ["2026-01-01", "7"], "question": "q"}
+LIST = PageRequest("/api/v1/agents", {}, None)
+CURSOR = {"key": ["2026-01-01", "7"], "question": LIST.digest()}
 
 
-def cursor(content: object) -> str:
-    return signing.dumps(content, salt=_SALT)
+def with_cursor(content: object) -> PageRequest:
+    return replace(LIST, cursor=signing.dumps(content, salt=_SALT))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def cursor(content: object) -> str:
     ids=["previous", "this", "next"],
 )
 def test_cursors_of_three_releases_are_read(content):
-    assert _read_cursor(cursor(content), "q", ORDER) == ["2026-01-01", "7"]
+    assert read_cursor(with_cursor(content), ORDER) == ["2026-01-01", "7"]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,7 @@ def test_cursors_of_three_releases_are_read(content):
     [
         {**CURSOR, "order": ["name", "id"]},
         {"key": ["1", "2"]},
-        {"question": "q"},
+        {"question": LIST.digest()},
         {**CURSOR, "key": 7},
         ["1", "2"],
         "1",
@@ -52,7 +54,7 @@ def test_cursors_of_three_releases_are_read(content):
 )
 def test_a_cursor_of_another_form_or_order_is_refused(content):
     with pytest.raises(InvalidCursor):
-        _read_cursor(cursor(content), "q", ORDER)
+        read_cursor(with_cursor(content), ORDER)
 
 
 def test_a_request_is_recognised_by_every_release():
