@@ -308,7 +308,9 @@ published() {
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_do_what_it_says(up: Up, page: str) -> None:
-    folder = up.data_dir.parent
+    folder, record = up.data_dir.parent, up.data_dir / "demo.loaded"
+    # The pages tell of the demo's objects, which come after the start.
+    until(lambda: record.exists() and "plugins" in json.loads(record.read_text())["chapters"], 120)
     blocks = BLOCK.findall((ROOT / page).read_text())
     assert len(blocks) >= 5
     script = f"set -euo pipefail\n{PUBLISHED}"
