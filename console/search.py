@@ -23,7 +23,7 @@ from controlplane.scopes import SEGMENTS, Scope
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import Override, Project
 from overrides.value_queries import overrides_with
-from overrides.value_terms import parse_term, setting_of
+from overrides.value_terms import ValueTerm, parse_term, setting_of
 from registry.agents.models import Agent
 from registry.dispatch.resources.search import readable_resources
 
@@ -112,14 +112,17 @@ def _projects(query: str, caller: Caller, window: Window) -> Iterator[SearchResu
 
 
 def _values(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]:
+    term = parse_term(query)
+    if term is None:
+        return
     for override in window.of(overrides_with(query, caller)):
-        yield SearchResult(f"{query} at {override.scope}", _explanation_url(override, query))
+        yield SearchResult(f"{query} at {override.scope}", _explanation_url(override, term))
 
 
-def _explanation_url(override: Override, query: str) -> str:
+def _explanation_url(override: Override, term: ValueTerm) -> str:
     """Return the URL of the effective values, with the explanation of the value that was found."""
-    url, term = scope_url("overrides", override.scope), parse_term(query)
-    if term is not None and (setting := setting_of(term, override.attributes)):
+    url = scope_url("overrides", override.scope)
+    if setting := setting_of(term, override.attributes):
         url = f"{url}{'&' if '?' in url else '?'}why={quote(f'{override.resource_type}{setting}')}"
     return f"{url}#{override.resource_type}"
 

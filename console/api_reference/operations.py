@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,11 @@ class Operation:
     body: tuple[Field, ...]
     example: str
     answers: tuple[Answer, ...]
+
+    def has_words(self, words: Sequence[str]) -> bool:
+        """Return whether each word is in what the index shows, or in the id. words: in lower case."""
+        text = f"{self.method} {self.path} {self.summary} {self.id}".lower()
+        return all(word in text for word in words)
 
 
 def operations(document: Document) -> Iterator[Operation]:
@@ -101,30 +106,30 @@ def _fields_of(document: Document, content: Mapping[str, Any]) -> Iterator[Field
 
 
 def _fields(
-    document: Document, schema: Mapping[str, Any], above: str, seen: tuple[str, ...]
+    document: Document, schema: Mapping[str, Any], above: str, references: tuple[str, ...]
 ) -> Iterator[Field]:
-    schema, seen = _followed(document, schema, seen)
+    schema, references = _followed(document, schema, references)
     if "items" in schema:
-        yield from _fields(document, schema["items"], f"{above}[]" if above else "", seen)
+        yield from _fields(document, schema["items"], f"{above}[]" if above else "", references)
         return
     required = schema.get("required", ())
     for name, member in schema.get("properties", {}).items():
         path = f"{above}.{name}" if above else name
-        resolved, below = _followed(document, member, seen)
+        resolved, below = _followed(document, member, references)
         description = member.get("description", resolved.get("description", ""))
         yield Field(path, _words(resolved), name in required, description)
         if path.count(".") < _MAX_DEPTH - 1 and len(below) == len(set(below)):
-            yield from _fields(document, member, path, seen)
+            yield from _fields(document, member, path, references)
 
 
 def _followed(
-    document: Document, schema: Mapping[str, Any], seen: tuple[str, ...]
+    document: Document, schema: Mapping[str, Any], references: tuple[str, ...]
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     """Return what a schema refers to, and the references that led there."""
     for part in (schema, *schema.get("allOf", ())[:1], *schema.get("oneOf", ())[:1]):
         if "$ref" in part:
-            return _resolved(document, part), (*seen, part["$ref"])
-    return schema, seen
+            return _resolved(document, part), (*references, part["$ref"])
+    return schema, references
 
 
 def _resolved(document: Document, definition: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -20,20 +20,19 @@ _API = "/api/v1/"
 def index(request: HttpRequest, caller: Caller) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:200]
     groups = library().find(text)
-    context = {"groups": groups, "text": text, "count": sum(len(group.entries) for group in groups)}
+    context = {"groups": groups, "text": text, "count": sum(len(group.operations) for group in groups)}
     return render(request, "console/api_reference/index.html", context)
 
 
 @page
 def operation(request: HttpRequest, caller: Caller, operation_id: str) -> HttpResponse:
-    fields = library().operation(operation_id)
-    if fields is None:
+    selected = library().by_id.get(operation_id)
+    if selected is None:
         raise NotFound(f"The API has no operation {operation_id[:80]!r}. Choose one from the API reference.")
-    method, path, example = fields["method"], fields["path"], fields["example"]
     command = ""
-    if path.startswith(_API):
-        command = curl(request, method, path.removeprefix(_API), _as_json(example))
-    return render(request, "console/api_reference/operation.html", {"operation": fields, "curl": command})
+    if selected.path.startswith(_API):
+        command = curl(request, selected.method, selected.path.removeprefix(_API), _as_json(selected.example))
+    return render(request, "console/api_reference/operation.html", {"operation": selected, "curl": command})
 
 
 def _as_json(example: str) -> object:

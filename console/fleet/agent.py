@@ -12,7 +12,7 @@ from django.shortcuts import render
 from console.cpctl_commands import cpctl, curl
 from console.fleet import timeline
 from console.fleet.pages import is_late
-from console.fleet.state_history import STATE_OF, moves_of
+from console.fleet.state_history import STATE_OF, moves_of, spans_of
 from console.pages import page
 from console.records import history
 from controlplane.access.models import Principal, Token
@@ -26,8 +26,9 @@ from registry.agents.lookup import get_agent
 from registry.agents.models import Agent
 from registry.agents.policies import damping_policy, liveness_policy
 from registry.agents.states import State
+from registry.dispatch.delivery.messaging_conditions import delivery_of
 from registry.dispatch.lifecycle.states import ResourceState
-from registry.dispatch.models import AgentMessaging, ResourceRow
+from registry.dispatch.models import ResourceRow
 from registry.dispatch.resources.search import readable_resources, with_agent
 from registry.providers.models import Provider
 
@@ -57,7 +58,7 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         "flap_penalty": FlapRecord(record.flap_penalty, record.flapped_at).decayed(
             damping_policy(policy), now
         ),
-        "messaging": AgentMessaging.objects.filter(agent=record).first(),
+        "delivery": delivery_of(getattr(record, "messaging", None)),
         "resources": _resources(record, caller),
         "events": [(event, STATE_OF.get(event.type, "")) for event in events],
         **_strip(record, caller, now),
@@ -96,14 +97,7 @@ def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
     since = now - _STRIP
     moves_by_agent, complete_from = moves_of([agent], caller, since, most=_MAX_MOVES)
     moves = moves_by_agent.get(str(agent.id), [])
-    spans = timeline.spans(
-        moves,
-        agent.state,
-        state_since=agent.state_since,
-        known_from=max(agent.created_at, complete_from),
-        since=since,
-        now=now,
-    )
+    spans = spans_of(agent, moves, complete_from, since=since, now=now)
     return {
         "spans": spans,
         "flaps": timeline.flaps(moves, since=since, now=now),

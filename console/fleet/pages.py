@@ -13,7 +13,7 @@ from console.filter_choices import select_options
 from console.fleet import list_query
 from console.fleet.counts import CHOICES, LATE
 from console.fleet.silence import silence
-from console.fleet.state_history import LastHour, last_hours
+from console.fleet.state_history import last_hours
 from console.listing import read_listing
 from console.pages import load_page, page
 from console.stale_lists import may_be_stale
@@ -53,7 +53,9 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     except InvalidRequest as error:
         # Show the error with the form, so that only the selector must be corrected.
         return render(request, "console/fleet/agents.html", {**context, "problem": error}, status=422)
-    hours = _last_hours(results.items, caller) if listing.shows("last_hour") else {}
+    hours = {}
+    if results.items and listing.shows("last_hour"):
+        hours = last_hours(results.items, caller, results.items[0].now)
     rows = [
         (
             agent,
@@ -70,11 +72,6 @@ def is_late(agent: Agent) -> bool:
     now = agent.now  # type: ignore[attr-defined]  # annotated
     policy, lease = liveness_policy(), agent.lease
     return agent.state in LIVE and policy.is_late(lease.renewed_at, now=now, lease_seconds=lease.set_seconds)
-
-
-def _last_hours(agents: list[Agent], caller: Caller) -> dict[str, LastHour]:
-    now = agents[0].now if agents else None  # type: ignore[attr-defined]  # annotated
-    return last_hours(agents, caller, now) if now else {}
 
 
 def _chips(by_environment: Any, filters: dict[str, str]) -> list[tuple[str, int, str]]:

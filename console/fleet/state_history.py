@@ -46,20 +46,20 @@ def moves_of(
 
 def last_hours(agents: Sequence[Agent], caller: Caller, now: datetime) -> dict[str, LastHour]:
     """Return the last hour of each agent by its id."""
-    if not agents:
-        return {}
     since = now - _HOUR
     moves, complete_from = moves_of(agents, caller, since, most=_MAX_MOVES)
-    return {
-        str(agent.id): _last_hour(agent, moves.get(str(agent.id), []), complete_from, since, now)
-        for agent in agents
-    }
+    hours = {}
+    for agent in agents:
+        spans = spans_of(agent, moves.get(str(agent.id), []), complete_from, since=since, now=now)
+        hours[str(agent.id)] = LastHour(spans, timeline.summary(spans))
+    return hours
 
 
-def _last_hour(
-    agent: Agent, moves: Sequence[Move], complete_from: datetime, since: datetime, now: datetime
-) -> LastHour:
-    spans = timeline.spans(
+def spans_of(
+    agent: Agent, moves: Sequence[Move], complete_from: datetime, *, since: datetime, now: datetime
+) -> list[Span]:
+    """Return the bars of an agent's states. moves, complete_from: from `moves_of`."""
+    return timeline.spans(
         moves,
         agent.state,
         state_since=agent.state_since,
@@ -67,4 +67,3 @@ def _last_hour(
         since=since,
         now=now,
     )
-    return LastHour(spans, timeline.summary(spans))

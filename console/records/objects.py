@@ -30,31 +30,34 @@ def audited_object(
 ) -> AuditedObject:
     """Return the object of a record. before, after: the values in the record."""
     state = next((value for value in (after, before) if isinstance(value, dict)), {})
-    name = _name(object_type, object_id, state)
+    name = _name(object_type, object_id, state, scope)
     url_of = _URLS.get(object_type)
     url = url_of(object_id, state, scope) if url_of else ""
     return AuditedObject(name, object_id if name != object_id else "", url)
 
 
-def _name(object_type: str, object_id: str, state: Mapping[str, Any]) -> str:
+def _name(object_type: str, object_id: str, state: Mapping[str, Any], scope: Scope) -> str:
     """Return the name of an object that is recorded by a UUID, and otherwise its id."""
     if not _is_uuid(object_id):
         return object_id
     if object_type == "role_binding":
         return f"{state.get('role', '')} of {state.get('principal') or state.get('team') or 'nobody'}"
     if "resource_type" in state:
-        return f"{state['resource_type']} at {_scope(state)}"
+        return f"{state['resource_type']} at {_scope(state, scope)}"
     if object_type == "override_freeze":
-        return f"freeze of {_scope(state)}"
+        return f"freeze of {_scope(state, scope)}"
     if principal := state.get("principal"):
         return f"{state['name']} of {principal}" if state.get("name") else f"{object_type} of {principal}"
     return next((str(state[key]) for key in _NAMES if state.get(key)), object_id)
 
 
-def _scope(state: Mapping[str, Any]) -> Scope:
+def _scope(state: Mapping[str, Any], recorded: Scope) -> Scope:
+    """Return the scope in the object; that of the record, if the object has none."""
     segments = state.get("scope")
     known = segments if isinstance(segments, dict) else state
-    return Scope(**{name: str(known.get(name) or "") for name in Scope().segments})
+    if known is state and not known.keys() & recorded.segments.keys():
+        return recorded
+    return Scope(**{name: str(known.get(name) or "") for name in recorded.segments})
 
 
 def _is_uuid(text: str) -> bool:
@@ -94,6 +97,7 @@ _URLS: dict[str, _Url] = {
     "data_plane": _page("data-plane"),
     "resource": _page("resource"),
     "override_freeze": _list("freezes"),
+    "change_request": _page("change-request"),
     "override_change": _list("override-changes"),
     "fleet_guard": _list("guards"),
     "role_binding": _list("role-bindings"),

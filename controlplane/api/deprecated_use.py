@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
+from django.urls import reverse
 from prometheus_client import Counter
 from rest_framework.request import Request
 
-from controlplane.api.deprecations import Deprecation, client_product, headers_of
+from controlplane.access.login.browsers import browser_name
+from controlplane.api.deprecations import Deprecation, headers_of
 from controlplane.observability.label_values import FirstValues
 
 DEPRECATED = Counter(
@@ -24,10 +26,11 @@ _CLIENTS = FirstValues(MOST_CLIENTS)
 
 def announce(request: Request, response: Any, used: Mapping[str, Deprecation]) -> None:
     """Add the header fields of what a request uses, and count each part."""
-    guide = f"{settings.PUBLIC_URL}/api/docs"
+    guide = f"{settings.PUBLIC_URL}{reverse('docs')}"
     for name, value in headers_of(used.values(), response.get("Link", ""), guide).items():
         response[name] = value
     match = request._request.resolver_match
-    client = _CLIENTS.label(client_product(request.headers.get("User-Agent", "")))
+    # Of a program, its name without the version.
+    client = browser_name(request.headers.get("User-Agent", "")).partition("/")[0] or "unknown"
     for part in used:
-        DEPRECATED.labels(match.route if match else "none", part, client).inc()
+        DEPRECATED.labels(match.route if match else "none", part, _CLIENTS.label(client)).inc()

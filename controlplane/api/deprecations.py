@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from email.utils import format_datetime
 from typing import Any
 
@@ -14,21 +14,15 @@ SHORTEST_NOTICE = timedelta(days=180)
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """A part of the API that goes away. since, sunset: midnight UTC. instead: what to use, as a sentence."""
+    """A part of the API that goes away. sunset: the first day without it, in UTC. instead: a sentence."""
 
-    since: datetime
-    sunset: datetime
+    since: date
+    sunset: date
     instead: str
 
     def __post_init__(self) -> None:
         if self.sunset - self.since < SHORTEST_NOTICE:
             raise ValueError(f"Between since and sunset are less than {SHORTEST_NOTICE.days} days.")
-
-
-def deprecated_on(
-    year: int, month: int, day: int, *, sunset: tuple[int, int, int], instead: str
-) -> Deprecation:
-    return Deprecation(datetime(year, month, day, tzinfo=UTC), datetime(*sunset, tzinfo=UTC), instead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +48,9 @@ def describe(operation: dict[str, Any], method: str, deprecations: Deprecations)
 
 
 def _mark(part: dict[str, Any], gone: Deprecation) -> None:
-    note = f"Deprecated, until {gone.sunset:%Y-%m-%d}: {gone.instead}"
+    note = f"Deprecated, until {gone.sunset}: {gone.instead}"
     part["deprecated"] = True
-    part["x-sunset"] = f"{gone.sunset:%Y-%m-%d}"
+    part["x-sunset"] = str(gone.sunset)
     part["description"] = f"{part.get('description', '')} {note}".strip()
 
 
@@ -67,13 +61,11 @@ def headers_of(used: Collection[Deprecation], link: str, guide: str) -> dict[str
     """
     reference = f'<{guide}>; rel="deprecation"; type="text/html"'
     return {
-        "Deprecation": f"@{int(min(each.since for each in used).timestamp())}",
-        "Sunset": format_datetime(min(each.sunset for each in used), usegmt=True),
+        "Deprecation": f"@{int(_midnight(min(each.since for each in used)).timestamp())}",
+        "Sunset": format_datetime(_midnight(min(each.sunset for each in used)), usegmt=True),
         "Link": f"{link}, {reference}" if link else reference,
     }
 
 
-def client_product(user_agent: str) -> str:
-    """Return the product that a User-Agent names first, such as `cpctl`, without its version."""
-    product = user_agent.strip().split("/", 1)[0].split(" ", 1)[0]
-    return product[:40] or "unknown"
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)

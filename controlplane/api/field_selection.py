@@ -12,11 +12,9 @@ from controlplane.errors import FieldError, InvalidRequest
 
 # More would cost more than they save.
 _MOST_PATHS, _MOST_CHARACTERS = 50, 2000
-Path = tuple[str, ...]
-
-
 BASIC, FULL = "basic", "full"
 VIEWS = (BASIC, FULL)
+Path = tuple[str, ...]
 
 
 class Kind(Enum):

@@ -20,7 +20,7 @@ def _source(raw: str) -> str:
 
 def _file_url(raw: str) -> str:
     if raw and (not raw.startswith(("https://", "http://")) or "{file}" not in raw):
-        raise ValueError("must start with https:// and contain {file}")
+        raise ValueError("must start with https:// or http://, and contain {file}")
     return raw
 
 

@@ -54,7 +54,7 @@ def show_operation(operation: Id, *, output: options.Output = Format.YAML) -> No
 def wait_for_operation(
     operation: Id,
     *,
-    timeout: Annotated[float, typer.Option(min=0, help="Timeout in seconds.")] = 300.0,
+    timeout: options.Timeout = 300.0,
     output: options.Output = Format.TABLE,
 ) -> None:
     """Wait until an operation has succeeded. Exits with 6 after the timeout.
@@ -62,7 +62,7 @@ def wait_for_operation(
     Exits with 1 if it fails or is cancelled.
 
     \b
-    cpctl operations wait resource.my-vm --timeout 600
+    cpctl operations wait resource.my-vm --timeout 10m
     """
     ended = _wait(SESSION.api(), operation, time.monotonic() + timeout)
     if ended["state"] != "succeeded":

@@ -50,7 +50,8 @@ def show_resource(row: ResourceRow) -> Operation:
     """Return the operation that works on the goal of a resource."""
     of_row, goal = ResourceState(row.state), Goal(row.goal)
     state = resource_state(of_row)
-    failed = OperationError(f"resource_{of_row.value}".replace("resource_deletion", "deletion"), row.reason)
+    is_deletion = of_row is ResourceState.DELETION_FAILED
+    failed = OperationError("deletion_failed" if is_deletion else "resource_failed", row.reason)
     return Operation(
         kind=Kind.RESOURCE,
         key=row.id,

@@ -1,7 +1,8 @@
-"""Conditions of an agent that were measured in NATS, whatever the agent reports. Pure."""
+"""How requests reach an agent, as measured in NATS, whatever the agent reports. Pure."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -14,6 +15,9 @@ class Measured(Protocol):
 
     @property
     def channel(self) -> str: ...
+
+    @property
+    def fetched_at(self) -> datetime | None: ...
 
     @property
     def has_consumer(self) -> bool: ...
@@ -32,6 +36,35 @@ class Measured(Protocol):
 
     @property
     def checked_at(self) -> datetime | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How requests reach an agent, in words. since: when it was so measured, or when it last fetched."""
+
+    words: str
+    since: datetime | None
+
+
+def delivery_of(measured: Measured | None) -> Delivery | None:
+    """Return how requests reach the agent; None before the first measurement."""
+    if measured is None:
+        return None
+    if measured.channel != _NATS:
+        return Delivery("HTTPS, fetched", measured.fetched_at)
+    return Delivery(_nats_words(measured), measured.checked_at) if measured.checked_at else None
+
+
+def _nats_words(measured: Measured) -> str:
+    if not measured.has_consumer:
+        return "not connected: no consumer in NATS, and nothing fetched by HTTPS"
+    if measured.is_listening:
+        return "NATS, waits for requests"
+    if measured.unacknowledged_count:
+        return f"NATS, handles {measured.unacknowledged_count}, with {measured.pending_count} in the queue"
+    if measured.is_listening is None:
+        return "NATS, not measured"
+    return f"NATS, fetches none of {measured.pending_count} in the queue"
 
 
 def messaging_conditions(measured: Measured | None) -> list[dict[str, Any]]:

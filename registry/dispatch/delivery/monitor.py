@@ -43,7 +43,7 @@ class Reading:
     topic: str
     pending: int
     unacknowledged: int
-    is_listening: bool = False
+    is_listening: bool
 
     @property
     def lag(self) -> int:

@@ -21,6 +21,7 @@ from controlplane.identity.roles import Role
 from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.agents.transitions import move
+from registry.dispatch.models import AgentMessaging
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
 from registry.task_types.models import ServedTaskType
@@ -431,3 +432,12 @@ def test_a_strip_is_told_in_words(minutes, words):
         at += timedelta(minutes=length)
 
     assert timeline.summary(spans) == words
+
+
+def test_the_page_of_an_agent_says_how_requests_reach_it(browser, agent):
+    page = f"/agents/{agent.id}"
+    assert "<dt>Delivery</dt>" not in text_of(browser.get(page))
+
+    AgentMessaging.objects.create(agent=agent, has_consumer=True, is_listening=True, checked_at=Now())
+
+    assert "<dt>Delivery</dt><dd>NATS, waits for requests <time" in text_of(browser.get(page))

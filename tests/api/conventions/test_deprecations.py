@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import date
+from urllib.parse import urlsplit
+
 import pytest
 from prometheus_client import REGISTRY
 
-from controlplane.api.deprecations import Deprecations, deprecated_on
+from controlplane.api.deprecations import Deprecation, Deprecations
 from registry.api.agents.views import AgentCollection
 from tests.support.api_client import Api
 
 pytestmark = pytest.mark.django_db
-GONE = deprecated_on(2026, 12, 1, sunset=(2027, 12, 1), instead="use `q`.")
+GONE = Deprecation(date(2026, 12, 1), date(2027, 12, 1), "use `q`.")
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +34,9 @@ def test_answers_say_what_goes_away_and_requests_are_counted_by_client(api: Api)
 
     assert used.headers["Deprecation"] == "@1796083200"
     assert used.headers["Sunset"] == "Wed, 01 Dec 2027 00:00:00 GMT"
-    assert used.headers["Link"].endswith('/api/docs>; rel="deprecation"; type="text/html"')
+    guide, _, relation = used.headers["Link"].partition("; ")
+    assert relation == 'rel="deprecation"; type="text/html"'
+    assert api.get(urlsplit(guide.strip("<>")).path).status_code == 200
     assert not {"Deprecation", "Sunset", "Link"} & unused.headers.keys()
     assert counted("nightly-report") == before + 1
 

@@ -74,7 +74,7 @@ def test_an_event_that_ends_nothing_does_not_end_the_wait(ask, disk):
     with ThreadPoolExecutor(1) as thread:
         waiting = thread.submit(ask, "GET", disk, None, "wait=20")
         time.sleep(0.5)
-        # It looks for an agent, finds none, and says so in an event.
+        # No agent is eligible, and an event reports that.
         ask("POST", "resources/disk:retry")
         time.sleep(2)
         assert not waiting.done()

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
 
 from controlplane.api.deprecations import (
+    Deprecation,
     Deprecations,
-    client_product,
-    deprecated_on,
     describe,
     headers_of,
 )
 
-GONE = deprecated_on(2026, 12, 1, sunset=(2027, 12, 1), instead="use `sort`.")
-LATER = deprecated_on(2027, 1, 1, sunset=(2027, 9, 1), instead="use `GET /api/v1/new`.")
+GONE = Deprecation(date(2026, 12, 1), date(2027, 12, 1), "use `sort`.")
+LATER = Deprecation(date(2027, 1, 1), date(2027, 9, 1), "use `GET /api/v1/new`.")
 
 
 def test_the_header_fields_have_the_earliest_dates() -> None:
@@ -31,7 +31,7 @@ def test_the_header_fields_have_the_earliest_dates() -> None:
 
 def test_half_a_year_of_notice_is_needed() -> None:
     with pytest.raises(ValueError, match="180 days"):
-        deprecated_on(2026, 12, 1, sunset=(2027, 5, 1), instead="use `sort`.")
+        Deprecation(date(2026, 12, 1), date(2027, 5, 1), "use `sort`.")
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,3 @@ def test_the_document_marks_operations_and_parameters() -> None:
         "description": "Sort order. Deprecated, until 2027-12-01: use `sort`.",
     }
     assert (deleting["deprecated"], deleting["x-sunset"]) == (True, "2027-09-01")
-
-
-@pytest.mark.parametrize(
-    ("user_agent", "product"),
-    [("cpctl/0.4 (linux)", "cpctl"), ("curl/8.5.0", "curl"), ("", "unknown"), ("x" * 90, "x" * 40)],
-)
-def test_clients_are_counted_by_their_product(user_agent: str, product: str) -> None:
-    assert client_product(user_agent) == product

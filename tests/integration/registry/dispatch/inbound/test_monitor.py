@@ -108,7 +108,11 @@ def test_the_statement_decides_as_the_rule(db):
     was = [messaging_of(agent).is_congested for agent in agents]
 
     write_readings(
-        [Reading(agent.topic_name, lag, 0) for agent, lag in zip(agents, lags, strict=True)], threshold=10
+        [
+            Reading(agent.topic_name, lag, 0, is_listening=False)
+            for agent, lag in zip(agents, lags, strict=True)
+        ],
+        threshold=10,
     )
 
     for agent, lag, before in zip(agents, lags, was, strict=True):
@@ -119,7 +123,7 @@ def test_the_statement_decides_as_the_rule(db):
 def test_only_rows_that_differ_are_written(db):
     agents = [make_agent(f"a{number}") for number in range(3)]
     AgentMessaging.objects.filter(agent=agents[2]).delete()
-    measured = [Reading(agent.topic_name, 1, 0) for agent in agents]
+    measured = [Reading(agent.topic_name, 1, 0, is_listening=False) for agent in agents]
 
     assert write_readings(measured, threshold=10) == 3
     assert write_readings(measured, threshold=10) == 0
