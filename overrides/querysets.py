@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from django.db import models
 from django.db.models.functions import Cast
 
+from controlplane.api.sort_keys import SortKeys
 from controlplane.database.scoped import ScopedQuerySet
 from controlplane.scopes import Scope
 
@@ -17,16 +18,18 @@ if TYPE_CHECKING:
 Row_co = TypeVar("Row_co", bound=models.Model, covariant=True)
 
 
-# Sort orders of a list of overrides; each ends with a unique column.
 _BY_SCOPE = ("project", "domain", "workflow", "launch_plan", "resource_type")
-ORDERS: dict[str, tuple[str, ...]] = {
-    "id": ("id",),
-    "scope": _BY_SCOPE,
-    "resource_type": ("resource_type", "id"),
-    "changed_at": ("changed_at", "id"),
-    "changed_by": ("changed_by", "id"),
-}
-ORDERS |= {f"-{name}": tuple(f"-{field}" for field in fields) for name, fields in ORDERS.items()}
+SORT_KEYS = SortKeys(
+    {
+        "id": ("id",),
+        "scope": _BY_SCOPE,
+        "resource_type": ("resource_type",),
+        "changed_at": ("changed_at",),
+        "changed_by": ("changed_by",),
+    },
+    tie_break=("id",),
+    unique=(_BY_SCOPE,),
+)
 
 
 class OverrideQuerySet(ScopedQuerySet[Row_co]):
@@ -78,15 +81,16 @@ class SpanQuerySet(models.QuerySet[Row_co]):
         return self.filter(ended, since_revision__lte=revision)
 
 
-PROJECT_ORDERS: dict[str, tuple[str, ...]] = {
-    "id": ("id",),
-    "name": ("name", "id"),
-    "created_at": ("created_at", "id"),
-    "updated_at": ("updated_at", "id"),
-}
-PROJECT_ORDERS |= {
-    f"-{name}": tuple(f"-{field}" for field in fields) for name, fields in PROJECT_ORDERS.items()
-}
+PROJECT_SORT_KEYS = SortKeys(
+    {
+        "id": ("id",),
+        "name": ("name",),
+        "state": ("state",),
+        "created_at": ("created_at",),
+        "updated_at": ("updated_at",),
+    },
+    tie_break=("id",),
+)
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):

@@ -8,7 +8,7 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import Override
-from overrides.querysets import ORDERS, OverrideQuerySet
+from overrides.querysets import SORT_KEYS, OverrideQuerySet
 from overrides.value_terms import ValueTerm, documents_with, parse_term
 
 
@@ -29,4 +29,4 @@ def overrides_with(text: str, caller: Caller) -> OverrideQuerySet[Override]:
     if term is None:
         return Override.objects.none()
     rows = Override.objects.within(caller.scopes_for(Action.OVERRIDE_READ))
-    return rows.filter(sets_value(term)).order_by(*ORDERS["scope"])
+    return rows.filter(sets_value(term)).order_by(*SORT_KEYS.order("scope"))

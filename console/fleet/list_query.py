@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from console.fleet.counts import LATE
@@ -12,7 +12,7 @@ from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
 from registry.agents.querysets import AgentQuerySet
 from registry.agents.states import SILENT
-from registry.listing.search import ORDERS, search_agents
+from registry.listing.search import SORT_KEYS, search_agents
 
 FILTERS = ("state", "environment", "team", "service_type", "selector", "q", "since", "until")
 # Those that few need: they are shown when one is set.
@@ -22,34 +22,43 @@ _PASSED_ON = ("environment", "team", "service_type", "selector", "q")
 SILENT_STATES = "silent"
 # Keys of columns that sort are the API's orders.
 COLUMNS = (
-    Column("name", "Name", "medium", order=ORDERS["name"], is_optional=False),
+    Column("name", "Name", "medium", order=SORT_KEYS.order("name"), is_optional=False),
     Column("state", "State", "medium"),
     Column("reason", "Reason"),
-    Column("state_since", "Since", "narrow", order=ORDERS["state_since"]),
+    Column("state_since", "Since", "narrow", order=SORT_KEYS.order("state_since")),
     Column("last_hour", "Last hour", "narrow"),
-    Column("last_heartbeat", "Heartbeat", "narrow", order=ORDERS["last_heartbeat"]),
-    Column("consumer_lag", "Lag", "tiny", order=ORDERS["consumer_lag"], is_number=True),
-    Column("environment", "Environment", "narrow", order=ORDERS["environment"]),
+    Column("last_heartbeat", "Heartbeat", "narrow", order=SORT_KEYS.order("last_heartbeat")),
+    Column("consumer_lag", "Lag", "tiny", order=SORT_KEYS.order("consumer_lag"), is_number=True),
+    Column("environment", "Environment", "narrow", order=SORT_KEYS.order("environment")),
     Column("team", "Team", "narrow", is_extra=True),
     Column("service_types", "Service types", is_extra=True),
     Column("labels", "Labels", is_extra=True),
     Column("versions", "Versions", is_extra=True),
     Column(
-        "clock_skew_ms", "Clock skew", "narrow", order=ORDERS["clock_skew_ms"], is_number=True, is_extra=True
+        "clock_skew_ms",
+        "Clock skew",
+        "narrow",
+        order=SORT_KEYS.order("clock_skew_ms"),
+        is_number=True,
+        is_extra=True,
     ),
-    Column("create_time", "Registered", "narrow", order=ORDERS["create_time"], is_extra=True),
+    Column("create_time", "Registered", "narrow", order=SORT_KEYS.order("create_time"), is_extra=True),
 )
 
 
-def matching_agents(filters: Mapping[str, str], caller: Caller, *, sort: str = "name") -> AgentQuerySet:
+def matching_agents(
+    filters: Mapping[str, str], caller: Caller, *, order: Sequence[str] = ("name",)
+) -> AgentQuerySet:
     """Return the caller's agents that match all filters that are not empty. Raises InvalidRequest.
 
-    sort: one of the API's orders.
+    order: columns to sort by.
     """
     if not all(value.isprintable() for value in filters.values()):
         # Postgres rejects NUL in text, and no name contains unprintable characters.
         return Agent.objects.none()
-    query: dict[str, Any] = {name: filters[name] for name in _PASSED_ON if filters.get(name)} | {"sort": sort}
+    query: dict[str, Any] = {name: filters[name] for name in _PASSED_ON if filters.get(name)} | {
+        "sort": order
+    }
     if filters.get("state") == LATE:
         query["late"] = True
     elif filters.get("state") == SILENT_STATES:

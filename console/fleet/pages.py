@@ -48,7 +48,7 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "copies": _copies(request, filters),
     }
     try:
-        matching = list_query.matching_agents(filters, caller, sort=listing.sort)
+        matching = list_query.matching_agents(filters, caller, order=listing.order)
         results = load_page(request, caller, matching, order=listing.order)
     except InvalidRequest as error:
         # Show the error with the form, so that only the selector must be corrected.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -11,6 +10,8 @@ from typing import Any, ClassVar
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from controlplane.api.sorting import SortField
+from controlplane.api.suggestions import suggest
 from controlplane.errors import FieldError, InvalidRequest
 
 INVALID = "The request is invalid. Correct the errors listed in `errors`."
@@ -48,9 +49,8 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 
 def unknown_name(name: str, valid_names: list[str]) -> str:
-    nearest = difflib.get_close_matches(name, valid_names, n=1, cutoff=0.5)
-    if nearest:
-        return f"Unknown name {name[:80]!r}. Did you mean {nearest[0]!r}?"
+    if nearest := suggest(name, valid_names):
+        return f"Unknown name {name[:80]!r}. Did you mean {nearest!r}?"
     return f"Unknown name {name[:80]!r}. Valid names: {', '.join(sorted(valid_names)) or 'none'}."
 
 
@@ -67,11 +67,15 @@ def _with_choices(error: FieldError, parsed: serializers.Serializer[Any]) -> Fie
     """Add the allowed values and the nearest one to the error of a choice, at the top of a body or query."""
     name = error.pointer[1:]
     field = parsed.fields.get(name)
-    if error.code != "invalid_choice" or not isinstance(field, serializers.ChoiceField):
+    if error.code != "invalid_choice" or not isinstance(field, serializers.ChoiceField | SortField):
         return error
-    allowed = tuple(str(choice) for choice in field.choices)
-    nearest = difflib.get_close_matches(str(parsed.initial_data.get(name)), allowed, n=1, cutoff=0.5)
-    return replace(error, allowed=allowed, hint=f"Did you mean {nearest[0]!r}?" if nearest else "")
+    written = str(parsed.initial_data.get(name))
+    if isinstance(field, SortField):
+        allowed, written = tuple(field.sort_keys.columns), field.unknown_key(written)
+    else:
+        allowed = tuple(str(choice) for choice in field.choices)
+    nearest = suggest(written, allowed)
+    return replace(error, allowed=allowed, hint=f"Did you mean {nearest!r}?" if nearest else "")
 
 
 class Query(serializers.Serializer[Any]):

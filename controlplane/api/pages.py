@@ -130,7 +130,7 @@ def page_request_of(request: Request, query: dict[str, Any]) -> PageRequest:
 def load_page(page_request: PageRequest, rows: QuerySet[Row, Row], *, order: Sequence[str]) -> Page:
     """Return one page of `rows` in `order`, whose last field must be unique. Raises InvalidCursor.
 
-    Fields with a leading minus sign sort descending: all of them, or none.
+    Fields with a leading minus sign sort descending. None may be NULL.
     """
     limit = page_request.limit
     if page_request.cursor:
@@ -139,8 +139,12 @@ def load_page(page_request: PageRequest, rows: QuerySet[Row, Row], *, order: Seq
     items = candidates[:limit]
     if len(candidates) <= limit:
         return Page(items, None)
-    key = [_plain(getattr(items[-1], name.lstrip("-"))) for name in order]
-    return Page(items, write_cursor(page_request, order, key))
+    return Page(items, write_cursor(page_request, order, key_of(items[-1], order)))
+
+
+def key_of(row: Model, order: Sequence[str]) -> list[Any]:
+    """Return the values of a row that its place in the order depends on."""
+    return [_plain(getattr(row, name.lstrip("-"))) for name in order]
 
 
 def write_cursor(page_request: PageRequest, order: Sequence[str], key: Sequence[Any]) -> str:
@@ -180,13 +184,13 @@ def _selection(request: Request) -> FieldSelection:
 
 def _after(order: Sequence[str], key: Sequence[Any]) -> Q:
     """Return `(a, b) > (x, y)` as a condition; the leading `a >= x` lets an index find the start."""
-    comparison = "lt" if order[0].startswith("-") else "gt"
     fields = [name.lstrip("-") for name in order]
+    comparisons = [f"{name.lstrip('-')}__{'lt' if name.startswith('-') else 'gt'}" for name in order]
     later = Q()
-    for depth, name in enumerate(fields):
-        equal = {field: key[i] for i, field in enumerate(fields[:depth])}
-        later |= Q(**equal, **{f"{name}__{comparison}": key[depth]})
-    return Q(**{f"{fields[0]}__{comparison}e": key[0]}) & later
+    for depth, comparison in enumerate(comparisons):
+        equal = dict(zip(fields[:depth], key, strict=False))
+        later |= Q(**equal, **{comparison: key[depth]})
+    return Q(**{f"{comparisons[0]}e": key[0]}) & later
 
 
 def read_cursor(page_request: PageRequest, order: Sequence[str]) -> list[Any]:

@@ -57,7 +57,7 @@ def list_agents(
 
     \b
     cpctl agents list --state unavailable --since 1h
-    cpctl agents list -l "team=ml,region in (eu,us)" --sort -state_since
+    cpctl agents list -l "team=ml,region in (eu,us)" --sort environment,-state_since
     """
     query = {
         **{"environment": environment, "team": team, "health_status": state},

@@ -68,7 +68,9 @@ State = Annotated[str, typer.Option(help="Filter agents and resources by state, 
 ServiceType = Annotated[str, typer.Option(help="Filter agents and resources by service type.")]
 Selector = Annotated[str, typer.Option("-l", "--selector", help="Label selector, such as team=ml,tier!=dev.")]
 Search = Annotated[str, typer.Option("--search", help="Filter by part of the name.")]
-Sort = Annotated[str, typer.Option(help="Sort by this field; -field for descending order.")]
+Sort = Annotated[
+    str, typer.Option(help="Sort by these keys, such as name,-created_at; - for descending order.")
+]
 Team = Annotated[str, typer.Option(help="Filter by team.")]
 DataPlane = Annotated[str, typer.Option(help="Filter by data plane.")]
 TypeName = Annotated[

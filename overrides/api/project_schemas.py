@@ -8,9 +8,10 @@ from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
+from controlplane.api.sorting import SortField
 from overrides.models import Domain, Project, ProjectState
 from overrides.projects import ProjectFields
-from overrides.querysets import PROJECT_ORDERS
+from overrides.querysets import PROJECT_SORT_KEYS
 
 STATES = [(label, label) for label in ProjectState.labels]
 
@@ -26,12 +27,7 @@ def _labels() -> serializers.DictField:
 class ProjectListQuery(PageQuery):
     q = Text(required=False, max_length=255, help_text="Filter by a part of the id, name or description.")
     state = serializers.ChoiceField(choices=STATES, required=False, help_text="Only in this state.")
-    sort = serializers.ChoiceField(
-        choices=[(order, order) for order in PROJECT_ORDERS],
-        required=False,
-        default="id",
-        help_text="Order of the list; `-` for descending order.",
-    )
+    sort = SortField(PROJECT_SORT_KEYS, default="id")
 
 
 class ProjectWrite(StrictSerializer):

@@ -18,7 +18,6 @@ from controlplane.scopes import Scope
 from overrides.api import examples, project_schemas
 from overrides.models import Domain, Project, ProjectState
 from overrides.projects import create_domain, create_project, require_readable, update_project
-from overrides.querysets import PROJECT_ORDERS
 
 
 class ProjectCollection(Endpoint):
@@ -40,7 +39,7 @@ class ProjectCollection(Endpoint):
             rows = rows.mentioning(query["q"])
         if "state" in query:
             rows = rows.filter(state=ProjectState.labels.index(query["state"]))
-        page = paginate(request, rows, order=PROJECT_ORDERS[query["sort"]], query=query)
+        page = paginate(request, rows, order=query["sort"], query=query)
         return page_response(request, page, project_schemas.show_project)
 
     @extend_schema(

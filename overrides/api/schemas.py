@@ -11,11 +11,12 @@ from controlplane.api.endpoints import ReasonedQuery
 from controlplane.api.fields import StrictSerializer
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
+from controlplane.api.sorting import SortField
 from controlplane.scopes import LEVEL_NAMES
 from overrides.api.as_of import AsOfQuery
 from overrides.editing.confirmation import PATTERN
 from overrides.models import Override, OverrideVersion
-from overrides.querysets import ORDERS
+from overrides.querysets import SORT_KEYS
 from overrides.resolution.merging import Strategy
 from overrides.resource_types import ResourceType
 from overrides.resource_types.operators import pointer_of
@@ -235,12 +236,7 @@ class OverrideListQuery(PageQuery, AsOfQuery):
         help_text="Only overrides that set this value, such as `limits.cpu=4` or `max_parallelism=10`. The "
         "path may begin anywhere in a document.",
     )
-    sort = serializers.ChoiceField(
-        choices=[(name, name) for name in ORDERS],
-        required=False,
-        default="id",
-        help_text="Sort order; a minus sign reverses it.",
-    )
+    sort = SortField(SORT_KEYS, default="id")
 
     def validate_value(self, text: str) -> ValueTerm:
         term = parse_term(text)

@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Exists, F, FloatField, OuterRef, Q, Value
 from django.db.models.functions import Coalesce, Extract
 
+from controlplane.api.sort_keys import SortKeys
 from controlplane.api.time_range import in_range
 from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
@@ -22,24 +23,20 @@ from registry.listing.selectors import Operator, Requirement
 from registry.providers.health import Health
 from registry.task_types.models import ServedTaskType
 
-# Sort orders of a list, each with the columns that make it total.
-ORDERS: dict[str, tuple[str, ...]] = {
-    "name": ("name",),
-    "-name": ("-name",),
-    "environment": ("environment", "name"),
-    "-environment": ("-environment", "-name"),
-    "state_since": ("state_since", "name"),
-    "-state_since": ("-state_since", "-name"),
-    "create_time": ("created_at", "name"),
-    "-create_time": ("-created_at", "-name"),
-    "last_heartbeat": ("last_heartbeat", "name"),
-    "-last_heartbeat": ("-last_heartbeat", "-name"),
-    "consumer_lag": ("consumer_lag", "name"),
-    "-consumer_lag": ("-consumer_lag", "-name"),
-    "clock_skew_ms": ("clock_skew", "name"),
-    "-clock_skew_ms": ("-clock_skew", "-name"),
-}
-# By the field that an order begins with. A clock without a report is taken as right.
+SORT_KEYS = SortKeys(
+    {
+        "name": ("name",),
+        "environment": ("environment",),
+        "health_status": ("state",),
+        "state_since": ("state_since",),
+        "create_time": ("created_at",),
+        "last_heartbeat": ("last_heartbeat",),
+        "consumer_lag": ("consumer_lag",),
+        "clock_skew_ms": ("clock_skew",),
+    },
+    tie_break=("name",),
+)
+# By the column of an order. A clock without a report is taken as right.
 _OF_LEASES: dict[str, Any] = {
     "last_heartbeat": F("lease__renewed_at"),
     "consumer_lag": F("lease__consumer_lag"),
@@ -52,14 +49,13 @@ _OF_LEASES: dict[str, Any] = {
 
 
 def search_agents(query: Mapping[str, Any], caller: Caller) -> AgentQuerySet:
-    """Return the caller's agents that match the parameters of a list, with the fields that `sort` orders by.
+    """Return the caller's agents that match the parameters of a list, with the columns that `sort` orders by.
 
     Raises InvalidRequest.
     """
     rows: Any = Agent.objects.shown().within(caller)
-    first = ORDERS[query.get("sort", "name")][0].removeprefix("-")
-    if first in _OF_LEASES:
-        rows = rows.annotate(**{first: _OF_LEASES[first]})
+    sorted_by = {name.removeprefix("-") for name in query.get("sort", ())}
+    rows = rows.annotate(**{name: _OF_LEASES[name] for name in sorted_by & _OF_LEASES.keys()})
     rows = _with_columns(rows, query)
     if "service_type" in query:
         withheld = {"service_type": query["service_type"], "status": Health.UNAVAILABLE.value}

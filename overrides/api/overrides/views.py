@@ -33,7 +33,6 @@ from overrides.editing.writes import (
 )
 from overrides.history.history import override_as_of, overrides_as_of
 from overrides.models import Override
-from overrides.querysets import ORDERS
 from overrides.resolution.addresses import Address
 from overrides.value_queries import sets_value
 
@@ -67,7 +66,7 @@ class OverrideCollection(Endpoint):
             rows = rows.mentioning(query["q"])
         if "value" in query:
             rows = rows.filter(sets_value(query["value"]))
-        page = paginate(request, rows, order=ORDERS[query["sort"]], query=query)
+        page = paginate(request, rows, order=query["sort"], query=query)
         return page_response(
             request, page, schemas.show_override if past_revision is None else schemas.show_past_override
         )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from controlplane.api.pages import PageQuery
+from controlplane.api.sorting import SortField
 from controlplane.api.time_range import SinceField, UntilField
 from registry.agents.states import State
-from registry.listing.search import ORDERS
-
-SORTS = [(order, order) for order in ORDERS]
+from registry.listing.search import SORT_KEYS
 
 
 def _parse_words(text: str, allowed: list[str]) -> list[str]:
@@ -39,12 +38,7 @@ class AgentListQuery(PageQuery):
     )
     until = UntilField(help_text="Only agents whose state has not changed since then, written as `since`.")
     q = serializers.CharField(required=False, max_length=255, help_text="Filter by a part of the name.")
-    sort = serializers.ChoiceField(
-        choices=SORTS,
-        required=False,
-        default="name",
-        help_text="Order of the list; `-` for descending order.",
-    )
+    sort = SortField(SORT_KEYS, default="name")
 
     def validate_health_status(self, value: str) -> list[str]:
         return _parse_words(value, [state.value for state in State])

@@ -25,7 +25,7 @@ from registry.api.retry_after import with_retry_after
 from registry.joining.name_conflicts import note_rival
 from registry.joining.register import register
 from registry.lifecycle import remove
-from registry.listing.search import ORDERS, search_agents
+from registry.listing.search import search_agents
 
 
 class AgentCollection(Endpoint):
@@ -59,9 +59,8 @@ class AgentCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = AgentListQuery.parse(request)
         policy = liveness_policy()
-        page = paginate(
-            request, search_agents(query, caller_of(request)), order=ORDERS[query["sort"]], query=query
-        )
+        rows = search_agents(query, caller_of(request))
+        page = paginate(request, rows, order=query["sort"], query=query)
         return page_response(request, page, partial(schemas.show_agent, policy=policy))
 
     @extend_schema(
