@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 
 from console.forms import read_form
 from controlplane.api.problems import STATUS_BY_ERROR
-from controlplane.errors import ControlplaneError, PermissionDenied
+from controlplane.errors import ControlplaneError, FieldError, InvalidRequest, PermissionDenied
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +71,10 @@ def confirm_change(
     fields = [(item, request.POST.get(item.name, item.value)) for item in change.fields]
     context = {"change": change, "fields": fields, "problem": problem}
     return render(request, "console/confirm.html", context, status=status)
+
+
+def require_typed(form: Mapping[str, str], name: str, text: str) -> None:
+    """Raise InvalidRequest unless a field of the form has the text that confirms the change."""
+    if form.get(name, "").strip() != text:
+        message = f"To confirm, enter {text} exactly."
+        raise InvalidRequest(message, errors=[FieldError(f"/{name}", "invalid", message)])

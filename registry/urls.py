@@ -25,6 +25,7 @@ urlpatterns = [
     path("agents/<uuid:agent_id>:retire", lifecycle_views.AgentRetirement.as_view()),
     path("agents/<uuid:agent_id>:transfer", lifecycle_views.AgentTransfer.as_view()),
     path("agents/<uuid:agent_id>:rotate", joining_views.AgentRotation.as_view()),
+    path("agents/<uuid:agent_id>:revoke-tokens", joining_views.AgentTokenRevocation.as_view()),
     path("agents/<uuid:agent_id>:issue-nats-login", nats_login_views.NatsLoginIssue.as_view()),
     path("agents/<uuid:agent_id>/nats-login", nats_login_views.NatsLoginItem.as_view()),
     path("agents/<uuid:agent_id>:set-lease", lease_views.AgentLease.as_view()),

@@ -21,6 +21,7 @@ from registry.agents.lookup import get_agent, lock_agent
 from registry.agents.models import Agent
 from registry.agents.states import State
 from registry.api.agents.lifecycle_views import DrainWrite
+from registry.dispatch.agent_work import unsettled_among
 from registry.joining.credentials import own_principal
 
 _REASON = Field("reason", "Reason", hint="Shown on the agent and in the audit log.")
@@ -52,7 +53,10 @@ def drain(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     change = Change(
         f"Drain {agent.name}?",
         (
-            "The agent finishes its current work and gets no more. A restart does not end the drain.",
+            "The agent gets no new work, as with a cordon. What it has stays until it is done: nothing is"
+            " moved or ended, however long the drain lasts.",
+            f"Resources there: {unsettled_among([agent.id])}.",
+            "A restart does not end the drain; Resume agent does.",
             *describe_impact(load_impact(agent, caller)),
         ),
         "Drain agent",

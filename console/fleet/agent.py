@@ -11,8 +11,9 @@ from django.shortcuts import render
 
 from console.cpctl_commands import cpctl, curl
 from console.fleet import timeline
+from console.fleet.credentials import may_change_tokens
 from console.fleet.pages import is_late
-from console.fleet.state_history import STATE_OF, moves_of, spans_of
+from console.fleet.state_history import STATE_OF, damped_returns, moves_of, spans_of
 from console.pages import page
 from console.records import history
 from controlplane.access.models import Principal, Token
@@ -30,11 +31,13 @@ from registry.dispatch.delivery.messaging_conditions import delivery_of
 from registry.dispatch.lifecycle.states import ResourceState
 from registry.dispatch.models import ResourceRow
 from registry.dispatch.resources.search import readable_resources, with_agent
+from registry.joining.credentials import OWN_PREFIX
 from registry.providers.models import Provider
 
 _MAX_EVENTS = 50
 _MAX_RESOURCES = 10
 _STRIP = timedelta(hours=24)
+_DANGEROUS = ("agent-revoke-tokens", "agent-retire", "agent-remove")
 # For an agent with more state changes, the timeline shows only the newest.
 _MAX_MOVES = 1000
 
@@ -46,6 +49,7 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     events = history.of("agent", str(record.id), caller, limit=_MAX_EVENTS)
     now = record.now  # type: ignore[attr-defined]  # annotated
     policy = liveness_policy()
+    principal = Principal.objects.filter(id__in=[record.registered_by]).first()
     context = {
         "agent": record,
         "late": is_late(record),
@@ -63,10 +67,12 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         "events": [(event, STATE_OF.get(event.type, "")) for event in events],
         **_strip(record, caller, now),
         "providers": Provider.objects.filter(agent=record).order_by("service_type", "name"),
-        "principal": Principal.objects.filter(id__in=[record.registered_by]).first(),
+        "dangerous": _DANGEROUS,
+        "principal": principal,
+        "has_own_token": principal is not None and principal.name.startswith(OWN_PREFIX),
         "tokens": _tokens(record, caller),
         "may_read_access": caller.verdict(Action.ACCESS_READ, owner=record.team_id).allowed,
-        "actions": actions(record)
+        "actions": actions(record, may_change_tokens=may_change_tokens(caller, record))
         if caller.verdict(Action.AGENT_WRITE, owner=record.team_id).allowed
         else [],
         "skew": skew_ms(record.lease.reported_at, record.lease.renewed_at),
@@ -78,18 +84,20 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     return render(request, "console/fleet/agent.html", context)
 
 
-def actions(agent: Agent) -> list[tuple[str, str]]:
+def actions(agent: Agent, *, may_change_tokens: bool) -> list[tuple[str, str]]:
     """Return route and label of each action that the agent's state allows."""
     state, routes = State(agent.state), []
     if state is State.REGISTERED:
-        routes.append(("agent-approve", "Approve"))
+        routes.append(("agent-approve", "Approve agent"))
     if agent.drain_reason:
-        routes.append(("agent-resume", "Resume"))
+        routes.append(("agent-resume", "Resume agent"))
     elif state is not State.RETIRED:
-        routes.append(("agent-drain", "Drain"))
+        routes.append(("agent-drain", "Drain agent"))
     if state is not State.RETIRED:
-        routes.append(("agent-retire", "Retire"))
-    return [*routes, ("agent-transfer", "Transfer"), ("agent-remove", "Remove")]
+        if may_change_tokens:
+            routes += [("agent-rotate-token", "Rotate token"), ("agent-revoke-tokens", "Revoke tokens")]
+        routes.append(("agent-retire", "Retire agent"))
+    return [*routes, ("agent-transfer", "Transfer agent"), ("agent-remove", "Remove agent")]
 
 
 def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
@@ -100,7 +108,7 @@ def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:
     spans = spans_of(agent, moves, complete_from, since=since, now=now)
     return {
         "spans": spans,
-        "flaps": timeline.flaps(moves, since=since, now=now),
+        "flaps": timeline.flaps(moves, since=since, now=now, damped=damped_returns(agent, caller, since)),
         "ticks": timeline.ticks(since=since, now=now),
         "seen_states": list(dict.fromkeys(span.state for span in spans)),
         "strip_begin": spans[0].begin if spans and spans[0].x else None,

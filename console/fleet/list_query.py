@@ -32,6 +32,8 @@ COLUMNS = (
     Column("environment", "Environment", "narrow", order=SORT_KEYS.order("environment")),
     Column("team", "Team", "narrow", is_extra=True),
     Column("service_types", "Service types", is_extra=True),
+    Column("providers", "Providers", is_extra=True),
+    Column("task_types", "Task types", is_extra=True),
     Column("labels", "Labels", is_extra=True),
     Column("versions", "Versions", is_extra=True),
     Column(

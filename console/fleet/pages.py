@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import urlencode
@@ -26,6 +27,7 @@ from registry.agents.policies import liveness_policy
 from registry.agents.states import LIVE, SILENT
 from registry.bulk_changes.decisions import BulkAction
 from registry.listing import counts
+from registry.providers.models import Provider
 
 
 @page
@@ -53,6 +55,11 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     except InvalidRequest as error:
         # Show the error with the form, so that only the selector must be corrected.
         return render(request, "console/fleet/agents.html", {**context, "problem": error}, status=422)
+    if listing.shows("providers"):
+        # All at once: the cell of a row reads its own.
+        prefetch_related_objects(
+            results.items, Prefetch("service_providers", Provider.objects.order_by("service_type", "name"))
+        )
     hours = {}
     if results.items and listing.shows("last_hour"):
         hours = last_hours(results.items, caller, results.items[0].now)

@@ -10,7 +10,7 @@ from console.fleet import timeline
 from console.fleet.timeline import Move, Span
 from controlplane.events.visibility import visible_events
 from controlplane.identity.callers import Caller
-from registry.agents.event_types import BY_STATE
+from registry.agents.event_types import AGENT_FLAPPING, BY_STATE
 from registry.agents.models import Agent
 
 STATE_OF = {event_type.name: state.value for state, event_type in BY_STATE.items()}
@@ -42,6 +42,12 @@ def moves_of(
         move = Move(event.at, event.data.get("from", ""), STATE_OF[event.type])
         moves.setdefault(event.object_id, []).append(move)
     return moves, newest[most - 1].at if len(newest) > most else since
+
+
+def damped_returns(agent: Agent, caller: Caller, since: datetime) -> list[datetime]:
+    """Return when the agent returned too often and had to wait, as far as the caller may read it."""
+    rows = visible_events(caller).filter(object_type="agent", object_id=str(agent.id), at__gte=since)
+    return list(rows.filter(type=AGENT_FLAPPING.name).values_list("at", flat=True))
 
 
 def last_hours(agents: Sequence[Agent], caller: Caller, now: datetime) -> dict[str, LastHour]:

@@ -12,6 +12,8 @@ WIDTH = 1000
 _HOUR = timedelta(hours=1)
 # One return is a restart. With the third, damping makes the agent wait (registry/agents/flap_damping.py).
 _FLAPPING_RETURNS = 3
+# A shorter band could not be seen.
+_LEAST_WIDTH = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +91,39 @@ def _minutes(duration: timedelta) -> str:
     return f"{minutes} min" if minutes else "< 1 min"
 
 
-def flaps(moves: Iterable[Move], *, since: datetime, now: datetime) -> list[Flap]:
+def flaps(
+    moves: Iterable[Move], *, since: datetime, now: datetime, damped: Iterable[datetime] = ()
+) -> list[Flap]:
     """Return the periods with several returns from silence, each at most an hour after the one before.
 
-    moves: oldest first.
+    moves: oldest first. damped: when the agent returned too often, and had to wait until it was ready.
     """
-    returns = [move.at for move in moves if move.before in SILENT and move.after in LIVE and move.at >= since]
+    waits = {at for at in damped if at >= since}
     series: list[list[datetime]] = []
-    for at in returns:
+    for at in _returns((move for move in moves if move.at >= since), waits):
         if series and at - series[-1][-1] <= _HOUR:
             series[-1].append(at)
         else:
             series.append([at])
-    return [_flap(ats, since, now) for ats in series if len(ats) >= _FLAPPING_RETURNS]
+    return [_flap(ats, since, now) for ats in series if len(ats) >= _FLAPPING_RETURNS or waits & set(ats)]
+
+
+def _returns(moves: Iterable[Move], waits: set[datetime]) -> list[datetime]:
+    """Return when the agent returned from silence. The end of a wait is the end of the same return."""
+    ends = (move.at for move in moves if move.before in SILENT and move.after in LIVE)
+    returns: list[datetime] = []
+    is_waiting = False
+    for at in sorted([*ends, *waits]):
+        if at in waits or not is_waiting:
+            returns.append(at)
+        is_waiting = at in waits
+    return returns
 
 
 def _flap(returns: list[datetime], since: datetime, now: datetime) -> Flap:
     x = _x(returns[0], since, now)
-    return Flap(returns[0], returns[-1], len(returns), x, round(_x(returns[-1], since, now) - x, 1))
+    width = max(_LEAST_WIDTH, round(_x(returns[-1], since, now) - x, 1))
+    return Flap(returns[0], returns[-1], len(returns), min(x, WIDTH - width), width)
 
 
 def ticks(*, since: datetime, now: datetime, hours: int = 6) -> list[Tick]:

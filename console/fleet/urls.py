@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from console.fleet import actions, agent, bulk_changes, bulk_start, environments, guards, task_types
+from console.fleet import (
+    actions,
+    agent,
+    bulk_changes,
+    bulk_start,
+    credentials,
+    environments,
+    guards,
+    task_types,
+)
 
 urlpatterns = [
     path("agents/<uuid:agent_id>", agent.agent, name="agent"),
@@ -11,6 +20,8 @@ urlpatterns = [
     path("agents/<uuid:agent_id>/resume", actions.resume, name="agent-resume"),
     path("agents/<uuid:agent_id>/transfer", actions.transfer, name="agent-transfer"),
     path("agents/<uuid:agent_id>/retire", actions.retire, name="agent-retire"),
+    path("agents/<uuid:agent_id>/rotate-token", credentials.rotate, name="agent-rotate-token"),
+    path("agents/<uuid:agent_id>/revoke-tokens", credentials.revoke_tokens, name="agent-revoke-tokens"),
     path("agents/<uuid:agent_id>/remove", actions.remove, name="agent-remove"),
     path("agents:<slug:action>", bulk_start.start, name="agents-bulk"),
     path("agent-bulk-changes", bulk_changes.bulk_changes, name="agent-bulk-changes"),

@@ -158,6 +158,7 @@ def decide(verb: str, name: str, body: Any, change: options.ChangeOptions, how: 
 def perform(verb: str, name: str, body: Any, change: options.ChangeOptions, **query: bool) -> Any:
     api = SESSION.api()
     agent = get.find(api, AGENT, name)
-    change.ask(f"{verb.capitalize()} {agent['name']}, which is {agent['health_status']}?")
+    words = verb.capitalize().replace("-", " ")
+    change.ask(f"{words} {agent['name']}, which is {agent['health_status']}?")
     path = f"agents/{agent['agent_id']}:{verb}"
     return api.post(path, body, query={**change.query(), **query}).json()

@@ -192,6 +192,26 @@ def rotate(
     return say(done["token"])
 
 
+@agents.command("revoke-tokens")
+def revoke_tokens(
+    name: Name,
+    *,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Revoke all tokens of an agent: its requests are refused at once. With `rotate`, it can return.
+
+    \b
+    cpctl agents revoke-tokens prod-eu-1 --dry-run
+    """
+    change = options.ChangeOptions(message, dry_run, yes)
+    done = agent_lifecycle.perform("revoke-tokens", name, None, change)
+    for token in done["tokens"]:
+        say(f"{token['hint']}... last used {token['last_used_at'] or 'never'}")
+    change.tell(f"Tokens of {name} revoked: {len(done['tokens'])}.")
+
+
 @agents.command()
 def remove(
     name: Name,

@@ -61,3 +61,4 @@ AGENT_TAKEN_OVER = register(
     "agent.taken_over", "An agent of another team, or of the platform, moved here.", **_AGENT
 )
 AGENT_ROTATED = register("agent.rotated", "An agent's credential was rotated.", **_AGENT)
+AGENT_TOKENS_REVOKED = register("agent.tokens_revoked", "All tokens of an agent were revoked.", **_AGENT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models.functions import Now
 
 from controlplane.access import audit, issue_tokens, principals, role_bindings
 from controlplane.access import tokens as secrets
@@ -12,11 +13,12 @@ from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.access.role_bindings import BindingTerms
 from controlplane.access.team_models import Team
 from controlplane.errors import Conflict, NameTaken
+from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from controlplane.identity.roles import Role
 from controlplane.ids import uuid7
 from controlplane.scopes import Scope
-from registry.agents.event_types import AGENT_ROTATED
+from registry.agents.event_types import AGENT_ROTATED, AGENT_TOKENS_REVOKED
 from registry.agents.models import Agent, Lease
 from registry.agents.transitions import agent_facts
 from registry.joining.models import SubjectAgent
@@ -31,15 +33,11 @@ def rotate(agent: Agent, *, actor: Actor, own_token: Token | None = None) -> str
 
     own_token: the agent's token, if it rotates itself: the new one gets the same expiry limit and issuer.
     """
-    principal = own_principal(agent)
-    if principal is None:
-        raise NameTaken("This agent has no credential of its own, because it registered with a shared token.")
-    if not principal.is_active:
-        raise Conflict("This agent's credential was revoked. Let the agent join again.")
+    principal = require_own_principal(agent)
     if own_token is not None:
         secret = issue_tokens.renew_token(own_token, name="agent", actor=actor)
         revoke_tokens(principal, actor, except_secret=secret)
-    elif SubjectAgent.objects.filter(principal_id=principal.id).exists():
+    elif renews_by_issuer(principal):
         raise Conflict(
             "This agent renews its credential with tokens of its issuer. To end that, revoke the join token"
             " with the issuer rule, or retire the agent."
@@ -47,8 +45,43 @@ def rotate(agent: Agent, *, actor: Actor, own_token: Token | None = None) -> str
     else:
         revoke_tokens(principal, actor)
         secret = create_credential(principal, actor)
-    _record_rotation(agent, actor)
+    _record(AGENT_ROTATED, agent, actor)
     return secret
+
+
+@transaction.atomic
+def revoke_all(agent: Agent, *, actor: Actor) -> list[Token]:
+    """Revoke all tokens of the agent, which keeps its principal: `rotate` gives it a new one.
+
+    Returns them. Raises NameTaken, Conflict.
+    """
+    principal = require_own_principal(agent)
+    tokens = valid_tokens(principal)
+    if tokens:
+        revoke_tokens(principal, actor)
+        _record(AGENT_TOKENS_REVOKED, agent, actor)
+    return tokens
+
+
+def require_own_principal(agent: Agent) -> Principal:
+    """Return the principal of this agent alone. Raises NameTaken, and Conflict if it is disabled."""
+    principal = own_principal(agent)
+    if principal is None:
+        raise NameTaken("This agent has no credential of its own, because it registered with a shared token.")
+    if not principal.is_active:
+        raise Conflict("This agent's credential was revoked. Let the agent join again.")
+    return principal
+
+
+def valid_tokens(principal: Principal) -> list[Token]:
+    """Return the principal's tokens that still work, newest first."""
+    rows = Token.objects.filter(principal=principal, revoked_at=None)
+    return list(rows.exclude(expires_at__lte=Now()).order_by("-created_at", "-id"))
+
+
+def renews_by_issuer(principal: Principal) -> bool:
+    """True if the agent gets its tokens for tokens of its issuer, and so a new one at any time."""
+    return SubjectAgent.objects.filter(principal_id=principal.id).exists()
 
 
 def own_principal(agent: Agent) -> Principal | None:
@@ -81,7 +114,7 @@ def replace_credential(agent: Agent, principal: Principal, actor: Actor) -> None
     same_owner = Agent.objects.filter(id=agent.id, team=agent.team)
     if not same_owner.update(registered_by=principal.id):
         raise Conflict("The agent of this name was transferred or removed at the same time. Join again.")
-    _record_rotation(agent, actor)
+    _record(AGENT_ROTATED, agent, actor)
 
 
 def create_credential(principal: Principal, actor: Actor, expires_at: datetime | None = None) -> str:
@@ -97,9 +130,9 @@ def revoke_tokens(principal: Principal, actor: Actor, except_secret: str = "") -
         issue_tokens.revoke_token(token.id, of=None, actor=actor)
 
 
-def _record_rotation(agent: Agent, actor: Actor) -> None:
+def _record(event_type: EventType, agent: Agent, actor: Actor) -> None:
     audit.record(
-        AGENT_ROTATED,
+        event_type,
         "agent",
         str(agent.id),
         actor=actor,

@@ -208,6 +208,7 @@ agents approve {ID} --yes
 agents deregister {ID} --yes
 agents retire {ID} --yes
 agents rotate {ID} --yes
+agents revoke-tokens {ID} --yes
 agents remove {ID} --force --yes
 agents guards list --engaged
 agents guards overrule lift prod --yes

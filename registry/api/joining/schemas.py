@@ -162,6 +162,22 @@ class AgentCredential(serializers.Serializer[Any]):
     )
 
 
+class RevokedAgentToken(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    hint = serializers.CharField(help_text="The token's first characters.")
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    last_used_at = serializers.DateTimeField(
+        allow_null=True, help_text="A recent use means that a process still has the token."
+    )
+
+
+class RevokedAgentTokens(serializers.Serializer[Any]):
+    agent = schemas.AgentRead()
+    tokens = RevokedAgentToken(many=True, help_text="Empty if the agent had no valid token.")
+
+
 class AgentJoinWrite(schemas.AgentRegistrationWrite):
     subject_token = Text(
         required=False,

@@ -27,9 +27,11 @@ from registry.api.joining.schemas import (
     JoinTokenListQuery,
     JoinTokenPage,
     JoinTokenWrite,
+    RevokedAgentToken,
+    RevokedAgentTokens,
     join_token_spec,
 )
-from registry.joining.credentials import rotate
+from registry.joining.credentials import revoke_all, rotate
 from registry.joining.join_tokens import (
     check_may_create,
     create_join_token,
@@ -55,6 +57,19 @@ _TOKEN = {
     "created_at": examples.WHEN,
     "expires_at": "2026-11-22T09:30:00Z",
     "revoked": False,
+}
+_REVOKED = {
+    "agent": CREDENTIAL["agent"],
+    "tokens": [
+        {
+            "id": "019a9f5e-7c00-7000-8000-000000000042",
+            "name": "agent",
+            "hint": "cp_agt_3fZa",
+            "created_at": examples.WHEN,
+            "expires_at": None,
+            "last_used_at": examples.WHEN,
+        }
+    ],
 }
 
 
@@ -171,6 +186,33 @@ class AgentRotation(Endpoint):
             "token_expires_at": own_token.expires_at if own_token else None,
         }
         return _respond_once(body, 200)
+
+
+class AgentTokenRevocation(Endpoint):
+    actions = {"POST": Action.AGENT_HEARTBEAT}
+
+    @extend_schema(
+        operation_id="agents_revoke_tokens",
+        summary="Revoke the tokens of an agent",
+        description=(
+            "The agent's requests are refused at once, and its lease ends. Its record, its resources and its "
+            "login at NATS stay. To let it return, rotate its token, or let it join again. A dry run answers "
+            "which tokens would be revoked, and when each was last used. 409 if the agent uses a shared "
+            "token."
+        ),
+        tags=["joining"],
+        parameters=[ReasonedQuery],
+        request=None,
+        responses=RevokedAgentTokens,
+        examples=[OpenApiExample("One token", value=_REVOKED, response_only=True)],
+    )
+    @mutation
+    def post(self, request: Request, agent_id: UUID) -> Response:
+        query = ReasonedQuery.parse(request)
+        agent = get_own_agent(caller_of(request), agent_id)
+        tokens = revoke_all(agent, actor=actor_of(request, query["change_message"]))
+        shown = schemas.show_agent(agent, liveness_policy())
+        return Response({"agent": shown, "tokens": RevokedAgentToken(tokens, many=True).data})
 
 
 def _respond_once(body: dict[str, Any], status: int) -> Response:

@@ -238,6 +238,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         named("agents:heartbeat", FLEET, {"items": [{"agent_id": "{agent}", **BEAT}]}),
     ),
     **{f"agents_{verb}": (named(f"agents/{{agent}}:{verb}", FLEET, {}),) for verb in _LIFE},
+    "agents_revoke_tokens": (named("agents/{agent}:revoke-tokens", FLEET, {}),),
     "agents_issue_nats_login": (named("agents/{agent}:issue-nats-login", FLEET, {}),),
     "agents_revoke_nats_login": (named("agents/{agent}/nats-login", FLEET),),
     "agents_transfer": (named("agents/{agent}:transfer", FLEET, {"team": None}),),

@@ -24,6 +24,7 @@ from registry.agents.transitions import move
 from registry.dispatch.models import AgentMessaging
 from registry.environments.guarding import environment_id_of
 from registry.environments.models import Environment
+from registry.providers.models import Provider
 from registry.task_types.models import ServedTaskType
 from tests.support.api_client import AGENT, Api, logged_in, token_for
 
@@ -41,6 +42,22 @@ def agent(browser):
 
 def text_of(answer):
     return answer.content.decode()
+
+
+def register_provider(agent, name):
+    return Provider.objects.create(
+        agent=agent,
+        provider_id=name,
+        name=name,
+        service_type="vm",
+        endpoint="https://kubevirt.example",
+        schema_version="v1alpha1",
+        kind="external",
+        state="ready",
+        state_reason="",
+        state_since=Now(),
+        expires_at=Now(),
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,8 +111,28 @@ def test_a_long_list_comes_in_pages_that_keep_the_question(browser):
 
 
 def test_the_list_costs_the_same_for_few_and_for_many(browser, django_assert_max_num_queries):
-    with django_assert_max_num_queries(9):
+    # One of them reads the number of live agents, every five seconds.
+    with django_assert_max_num_queries(10):
         browser.get("/agents")
+
+
+def test_providers_and_task_types_are_columns_to_choose_and_cost_one_query(
+    browser, django_assert_max_num_queries
+):
+    rows = list(Agent.objects.filter(name__startswith="prod-"))
+    for row in rows:
+        register_provider(row, f"kubevirt-{row.name}")
+        Agent.objects.filter(id=row.id).update(task_types=[{"name": "ray", "version": "v1"}])
+    address = "/agents?q=prod-&columns=name,providers,task_types"
+
+    with django_assert_max_num_queries(10):
+        page = text_of(browser.get(address))
+
+    for row in rows:
+        assert f'<span class="label">kubevirt-{row.name}: vm</span>' in page
+    assert page.count('href="/task-types/ray"') >= len(rows)
+    assert "kubevirt" not in text_of(browser.get("/agents?q=prod-&columns=name,state"))
+    assert "none registered" in text_of(browser.get("/agents?q=staging&columns=name,providers"))
 
 
 def test_an_agents_page_tells_how_it_was_and_why(browser, agent):
@@ -293,6 +330,42 @@ def test_a_flap_band_covers_returns_that_follow_each_other():
     # The end of a drain is no return, and older ones are outside the strip.
     assert bands(returns(6, 6.1, 6.2, before="draining")) == []
     assert bands(returns(-1, -0.5, 0.2)) == []
+
+
+def test_a_flap_band_covers_returns_that_had_to_wait_and_counts_each_once():
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    since = now - timedelta(hours=24)
+    damped = [since + timedelta(hours=hour) for hour in (6, 6.5)]
+    moves = [Move(since + timedelta(hours=hour), "unavailable", "ready") for hour in (5.5, 7)]
+
+    (flap,) = timeline.flaps(moves, since=since, now=now, damped=damped)
+    (single,) = timeline.flaps([], since=since, now=now, damped=damped[:1])
+
+    assert (flap.begin, flap.end, flap.returns) == (moves[0].at, damped[1], 3)
+    assert single.returns == 1
+
+
+def test_a_flap_band_is_wide_enough_to_be_seen():
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+    moves = [Move(now - timedelta(seconds=second), "unavailable", "ready") for second in (30, 20, 10)]
+
+    (flap,) = timeline.flaps(moves, since=now - timedelta(hours=24), now=now)
+
+    assert flap.width >= 5
+    assert flap.x + flap.width <= timeline.WIDTH
+
+
+def test_a_flap_band_has_a_legend_and_the_same_in_words(browser, agent):
+    for number in range(3):
+        for state in (State.UNAVAILABLE, State.READY):
+            move(agent, state, reason=f"Return {number}.", actor="tests")
+
+    page = text_of(browser.get(f"/agents/{agent.id}"))
+
+    assert '<rect class="flap"' in page
+    assert 'class="flap-key"' in page
+    assert re.search(r'aria-label="States of the last 24 hours[^"]*Flapping [^"]*3 returns', page)
+    assert re.search(r"<li>\d\d:\d\d to \d\d:\d\d UTC: 3 returns</li>", page)
 
 
 def test_flapping_ends_when_its_penalty_has_decayed(browser, agent, settings):
