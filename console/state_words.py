@@ -32,7 +32,7 @@ _VOCABULARY: tuple[tuple[str, str, str], ...] = (
         WARN,
         "◔",
         "late pending awaiting_confirmation queued open waiting registered held unhealthy resolving fetching"
-        " downloading scheduled expiring acknowledged",
+        " downloading scheduled expiring acknowledged unverified outdated",
     ),
     (WARN, "◑", "draining cordoned provisioning cancelling deleting paused full partial undoing"),
     (WARN, "±", "updated degraded"),
@@ -42,7 +42,7 @@ _VOCABULARY: tuple[tuple[str, str, str], ...] = (
         BAD,
         "✕",
         "unavailable failing rejected conflict lost failed deletion_failed stuck abandoned alarm refused"
-        " engaged invalid unreachable nacked revoked expired disabled dead gone redirect client_error"
+        " broken engaged invalid unreachable nacked revoked expired disabled dead gone redirect client_error"
         " server_error timeout connection tls address_refused loop missing exhausted firing critical stopped",
     ),
     (BAD, "−", "deleted"),

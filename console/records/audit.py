@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.http import urlencode
 
 from console.cpctl_commands import curl
@@ -18,6 +19,7 @@ from console.records.changes import Difference
 from console.records.export import as_csv, as_json_lines
 from console.records.objects import AuditedObject, audited_object
 from console.stale_lists import may_be_stale
+from controlplane.access.audit_chain.chain_state import load_chain_state
 from controlplane.access.models import AuditRecord
 from controlplane.access.visible_audit import visible_records
 from controlplane.api.time_range import in_range, read_range
@@ -41,6 +43,7 @@ _LIST = (
     Column("client", "Client", "narrow", is_extra=True),
 )
 
+_VERIFY_COMMAND = "python manage.py audit_verify"
 # Maximum number of exported records: the newest that match the filters.
 _MAX_EXPORTED = 10_000
 _COLUMNS = (
@@ -66,7 +69,12 @@ def audit(request: HttpRequest, caller: Caller) -> HttpResponse:
     parameters = _parameters(request)
     filters = {name: value for name, value in parameters.items() if value}
     listing = read_listing(request, "audit", "Audit log", _LIST, sort="-time")
-    context: dict[str, Any] = {"listing": listing, "filters": parameters, "filtered": bool(filters)}
+    context: dict[str, Any] = {
+        "listing": listing,
+        "filters": parameters,
+        "filtered": bool(filters),
+        **_chain(caller),
+    }
     try:
         rows = _matching(caller, filters)
     except InvalidRequest as error:
@@ -82,6 +90,17 @@ def audit(request: HttpRequest, caller: Caller) -> HttpResponse:
         "curl": curl(request, "GET", f"audit{'?' if api_filters else ''}{urlencode(api_filters)}"),
     }
     return render(request, "console/records/audit.html", context)
+
+
+def _chain(caller: Caller) -> dict[str, Any]:
+    """Return the state of the chain, without its breaks' places unless the caller reads all records."""
+    now = timezone.now()
+    return {
+        "chain": load_chain_state(now),
+        "now": now,
+        "may_read_all": caller.verdict(Action.AUDIT_READ).allowed,
+        "verify_command": _VERIFY_COMMAND,
+    }
 
 
 def _shown(record: AuditRecord) -> tuple[AuditRecord, AuditedObject, list[Difference], list[Difference]]:
