@@ -9,18 +9,25 @@ from django.shortcuts import render
 
 from console.cpctl_commands import cpctl, curl
 from console.dispatch.lookup import get_resource
+from console.dispatch.masking import masked
+from console.dispatch.transitions import transitions_of
 from console.pages import page
+from console.records import history
 from controlplane.formats import strict_yaml
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.models import Agent
 from registry.dispatch import storage
 from registry.dispatch.lifecycle import intents
+from registry.dispatch.lifecycle.records import Command
 from registry.dispatch.lifecycle.states import ResourceState
-from registry.dispatch.models import ResourceRow
+from registry.dispatch.message_data import message_data
+from registry.dispatch.models import ResourceRow, TimelineRow
 from registry.dispatch.resource_events import scope_of
 from registry.dispatch.resources.timelines import AssignmentHistory, assignments_of
 
+_MAX_EVENTS = 100
+_SENT = frozenset(command.value for command in Command)
 _ENDING = frozenset({ResourceState.DELETING, ResourceState.DELETED})
 
 
@@ -28,21 +35,47 @@ _ENDING = frozenset({ResourceState.DELETING, ResourceState.DELETED})
 def resource(request: HttpRequest, caller: Caller, resource_id: str) -> HttpResponse:
     row = get_resource(caller, resource_id)
     histories = assignments_of(row)
+    events = history.of("resource", row.id, caller, limit=_MAX_EVENTS)
+    spec, output = masked(row.spec), masked(row.output)
     context = {
         "resource": row,
+        "reason": masked(row.reason),
         "scope": scope_of(row),
-        "assignments": list(reversed(histories)),
+        "assignments": [(one.assignment, _messages(row, one)) for one in reversed(histories)],
+        "transitions": transitions_of(reversed(events)),
+        "has_more_events": len(events) == _MAX_EVENTS,
         "agents": _readable_agents(histories, caller),
-        "spec": strict_yaml.dump(row.spec),
-        "output": strict_yaml.dump(row.output) if row.output else "",
+        "spec": strict_yaml.dump(spec),
+        "output": strict_yaml.dump(output) if output else "",
+        "has_masks": (spec, output) != (row.spec, row.output),
         "actions": actions(row, caller),
         "copies": {
             "curl": curl(request, "GET", f"resources/{row.id}"),
             "cpctl": cpctl("resources", "get", row.id),
-            "yaml": strict_yaml.dump(row.spec),
+            # A masked spec could not be sent again.
+            "yaml": strict_yaml.dump(spec) if spec == row.spec else "",
         },
     }
     return render(request, "console/dispatch/resource.html", context)
+
+
+def _messages(row: ResourceRow, attempt: AssignmentHistory) -> list[tuple[TimelineRow, str, str]]:
+    """Return each line of an attempt with its text, and the first of each message with what was sent."""
+    shown: set[str] = set()
+    lines = []
+    for entry in attempt.entries:
+        is_first = entry.what in _SENT and entry.what not in shown
+        shown.add(entry.what)
+        lines.append((entry, masked(entry.text), _payload(row, entry) if is_first else ""))
+    return lines
+
+
+def _payload(row: ResourceRow, entry: TimelineRow) -> str:
+    try:
+        return strict_yaml.dump(masked(message_data(row, entry.epoch, Command(entry.what))))
+    except ValueError:
+        # The profile of the service type was changed since.
+        return ""
 
 
 def actions(row: ResourceRow, caller: Caller) -> list[tuple[str, str]]:

@@ -25,11 +25,11 @@ from registry.dispatch.lifecycle.records import (
     Resource,
     event_id,
 )
-from registry.dispatch.lifecycle.service_types import spec_to_send
 from registry.dispatch.lifecycle.states import AssignmentState, Goal, ResourceState, is_start
 from registry.dispatch.lifecycle.timers import AgentStanding, next_due_at
+from registry.dispatch.message_data import message_data
 from registry.dispatch.models import AssignmentRow, ResourceRow, TimelineRow
-from registry.dispatch.policies import service_profiles, timer_policy
+from registry.dispatch.policies import timer_policy
 from registry.dispatch.resource_events import append_events
 from registry.dispatch.standings import standings_of
 from registry.dispatch.start_times import count_start
@@ -198,21 +198,13 @@ def _route(agent: AgentRef) -> tuple[str, str]:
 
 def _outgoing(row: ResourceRow, assignment: Assignment, command: Command) -> outbox.Outgoing:
     topic, channel = _route(assignment.agent)
-    data: dict[str, Any] = {
-        "resource_id": row.id,
-        "service_type": row.service_type,
-        "epoch": assignment.epoch,
-    }
-    if command is Command.CREATE:
-        spec = spec_to_send(row.service_type, row.spec, row.id, service_profiles())
-        data |= {"spec": spec, "request_id": row.request_id}
     return outbox.Outgoing(
         f"{topic}.cancel" if command is Command.CANCEL else topic,
         order_key(row.id),
         event_id(row.id, command, assignment.epoch),
         command.value,
         SOURCE,
-        data,
+        message_data(row, assignment.epoch, command),
         channel,
     )
 

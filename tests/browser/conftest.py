@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -123,7 +125,8 @@ LookAround = Callable[[Page, str], None]
 def look_around(every_way: bool, tmp_path: Path) -> LookAround:
     """Look at the page that is open: nothing hinders people, and it fits. A picture of each way at night.
 
-    Every page in light and wide, and some in dark and narrow; all must fit in narrow.
+    Every page in one way, another one each day, so that four days see all; some always also in dark and
+    narrow. All must fit in narrow.
     """
 
     def run(page: Page, name: str) -> None:
@@ -163,7 +166,11 @@ def look(page: Page, look_around: LookAround) -> Look:
 
 
 def _ways_of(name: str) -> list[tuple[str, str]]:
-    return [("light", "wide"), *([("dark", "narrow")] if name in ALSO_DARK_AND_NARROW else [])]
+    turn = EVERY_WAY[(zlib.crc32(name.encode()) + datetime.now(UTC).toordinal()) % len(EVERY_WAY)]
+    return [
+        turn,
+        *([("dark", "narrow")] if name in ALSO_DARK_AND_NARROW and turn != ("dark", "narrow") else []),
+    ]
 
 
 def _show(page: Page, theme: str, width: str) -> None:

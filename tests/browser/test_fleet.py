@@ -12,6 +12,7 @@ from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfigStatus, DataPlane
 from registry.agent_configs.publishing.publish import DocumentSpec, put_document
 from registry.agents.models import Agent
+from registry.joining.credentials import create_credential, create_principal
 from registry.task_types.models import ServedTaskType
 from tests.api.registry.agent_configs.test_agent_configs import text
 from tests.browser.conftest import Look, LookAround, hindrances
@@ -53,7 +54,17 @@ def test_every_page_about_agents_hinders_nobody(page: Page, look: Look) -> None:
     agent = Agent.objects.get(name="prod-eu-1")
     Agent.objects.filter(name="prod-eu-1").update(labels={"team": "ml", "region": "eu"})
     ServedTaskType.objects.create(agent=agent, name="spark", version="v2")
-    pages = {**PAGES, "agent": f"/agents/{agent.id}", "agent-drain": f"/agents/{agent.id}/drain"}
+    principal = create_principal(ACTOR, None)
+    create_credential(principal, ACTOR)
+    Agent.objects.filter(id=agent.id).update(registered_by=principal.id)
+    shared = Agent.objects.get(name="prod-eu-2")
+    pages = {
+        **PAGES,
+        "agent": f"/agents/{agent.id}",
+        "agent-drain": f"/agents/{agent.id}/drain",
+        "agent-tokens-revoke": f"/agents/{agent.id}/revoke-tokens",
+        "agent-token-shared": f"/agents/{shared.id}/rotate-token",
+    }
     for name, address in pages.items():
         look(name, address)
 

@@ -95,6 +95,51 @@ def test_the_page_of_a_resource_has_its_state_spec_and_every_message(browser):
         assert f'<span class="mono">{what}</span>' in text
 
 
+def test_the_timeline_has_states_agents_retries_and_raw_events(browser):
+    make()
+    fail()
+    Agent.objects.filter(name="a2").update(state="ready")
+    Agent.objects.filter(name="a1").update(state="draining")
+    assert browser.post("/resources/web/retry", {"reason": "More quota now."}).status_code == 302
+
+    page = text_of(browser.get("/resources/web"))
+    rows = re.findall(
+        r"<tr>(.*?)</tr>", page.split("<h2>Timeline</h2>")[1].split("<h2>Attempts</h2>")[0], re.DOTALL
+    )
+    words = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows]
+
+    assert any("pending → failed" in row for row in words)
+    assert any("Agent a1, attempt 1" in row for row in words)
+    assert any("Agent a1 → a2, attempt 2" in row for row in words)
+    assert any("Retry requested" in row and "jane" in row for row in words)
+    assert page.count("raw event</summary>") == len(words) - 1
+    assert "&quot;resource_id&quot;: &quot;web&quot;" in page
+
+
+def test_secrets_are_masked_wherever_the_page_shows_a_payload(browser):
+    secret = "hunter2hunter2"
+    spec = {"image": "x", "env": [{"name": "DB_PASSWORD", "value": secret}], "url": f"amqp://bob:{secret}@mq"}
+    create_resource(ResourceRequest("web", "vm", spec), actor=ACTOR)
+    answer("creation-acknowledged")
+    status = {
+        "id": "web",
+        "status": "RUNNING",
+        "message": "Up.",
+        "output_spec": {"api_key": secret, "ip": "10.0.0.1"},
+    }
+    receive_message(Envelope("s1", "p", "dcm.status.vm", status), Sender())
+
+    page = text_of(browser.get("/resources/web"))
+
+    assert secret not in page
+    assert page.count("Message sent</summary>") == 1
+    assert "value: &#x27;********&#x27;" in page
+    assert "amqp://bob:********@mq" in page
+    assert "ip: 10.0.0.1" in page
+    assert "stands for a secret" in page
+    assert ResourceRow.objects.get().spec == spec
+
+
 def test_the_headline_has_the_newest_reason(browser):
     row = make()
     assert "It is the only agent" in row.reason
@@ -294,7 +339,7 @@ def test_pages_cost_the_same_for_few_and_for_many(browser, django_assert_max_num
         make(f"r{number}")
     with django_assert_max_num_queries(10):
         browser.get("/resources")
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(15):
         browser.get("/resources/r1")
 
 
