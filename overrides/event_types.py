@@ -127,7 +127,11 @@ CHANGE_REVERTED = register("override_change.reverted", "A change expired and was
 CHANGE_CANCELLED = register("override_change.cancelled", "A scheduled change was cancelled.", **_SCHEDULED)
 CHANGE_REFUSED = register("override_change.refused", "A scheduled change could not be made.", **_SCHEDULED)
 SOURCE_LOADED = register(
-    "overrides_source.loaded", "A new set of override files took effect.", digest=TEXT, revision=_NUMBER
+    "overrides_source.loaded",
+    "A new set of override files took effect.",
+    digest=TEXT,
+    revision=_NUMBER,
+    commit=TEXT,
 )
 SOURCE_REFUSED = register(
     "overrides_source.refused",

@@ -13,6 +13,7 @@ from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
 from overrides import approval_models, freeze_models, scheduled_models  # noqa: F401  (tables of this app)
 from overrides.executions import models as execution_models  # noqa: F401  (tables of this app)
+from overrides.files_actor import commit_of
 from overrides.querysets import OverrideQuerySet, ProjectQuerySet, SpanQuerySet
 
 # A Kubernetes label (RFC 1123): projects and domains become parts of namespaces.
@@ -144,6 +145,10 @@ class OverrideVersion(models.Model):
         return f"{self.resource_type} v{self.version}"
 
     @property
+    def commit(self) -> str:
+        return commit_of(self.changed_by, self.change_message)
+
+    @property
     def scope(self) -> Scope:
         return Scope(self.domain, self.project, self.workflow, self.launch_plan)
 
@@ -262,9 +267,7 @@ class GuardRailRow(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["name"],
-                condition=models.Q(until_revision__isnull=True),
-                name="guard_rail_is_unique",
+                fields=["name"], condition=models.Q(until_revision__isnull=True), name="guard_rail_is_unique"
             ),
             models.CheckConstraint(name="guard_rail_has_legal_shape", condition=legal_shape()),
         ]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from django.conf import settings
 
 from controlplane.errors import SourceIsReadOnly
-from controlplane.identity.actors import Actor, system
-
-FILES = system("files")
+from controlplane.identity.actors import Actor
+from overrides.files_actor import FILES
 
 
 def reads_files() -> bool:

@@ -13,6 +13,7 @@ from console.overrides.matrix_rows import LayerValue, Row
 from console.overrides.value_text import lines_of, pair, readable
 from controlplane.scopes import Scope
 from overrides.editing.plans import EffectiveChange
+from overrides.files_actor import commit_of
 from overrides.resolution.leaves import ABSENT
 from overrides.resolution.resolve import Layer
 
@@ -30,6 +31,10 @@ class Author:
     at: datetime | None
     reason: str = ""
     declared_in: str = ""
+
+    @property
+    def commit(self) -> str:
+        return commit_of(self.name, self.reason)
 
 
 @dataclass(frozen=True, slots=True)

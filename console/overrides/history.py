@@ -10,9 +10,10 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from console.overrides import three_way_diff
+from console.overrides import three_way_diff, version_records
 from console.overrides.editor import show_plan
 from console.overrides.form_input import address_of
+from console.overrides.write_mode import readable_source
 from console.pages import actor_of, load_page, page
 from console.templatetags.parts import scope_url
 from controlplane.errors import FieldError, InvalidRequest
@@ -76,12 +77,15 @@ def _compare(address: Address, earlier: int, later: int) -> dict[str, Any]:
 def _show(request: HttpRequest, caller: Caller, address: Address, extra: dict[str, Any]) -> HttpResponse:
     may_write = not reads_files() and caller.verdict(Action.OVERRIDE_WRITE, address.scope).allowed
     versions = load_page(request, caller, versions_of(address), order=("-version",))
+    record_urls = version_records.record_urls(caller, address, versions.items)
     context = {
         "type": current_catalogue().get(address.resource_type),
         "scope": address.scope,
         "page": versions,
         "deleted_version": "" if request.GET.get("cursor") else _last_before_deletion(versions.items),
         "may_write": may_write,
+        "rows": [(row, record_urls.get(row.version, "")) for row in versions.items],
+        "source": readable_source(caller),
         **extra,
     }
     return render(request, "console/overrides/history.html", context)

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from console.file_links import file_url
 from console.navigation import place
 from console.notices import fold
+from console.outside_links import file_url, ticket_url
 from console.state_words import state_word
 from controlplane.scopes import SEGMENTS, Scope
 
@@ -28,15 +28,21 @@ def empty(title: str, why: str, command: str = "") -> dict[str, Any]:
 
 @register.inclusion_tag("console/parts/copy_as.html")
 def copy_as(**texts: str) -> dict[str, Any]:
-    """Show buttons that copy the content as curl, cpctl or YAML."""
-    names = {"curl": "curl", "cpctl": "cpctl", "yaml": "YAML"}
+    """Show buttons that copy the content as curl, cpctl, YAML or Terraform."""
+    names = {"curl": "curl", "cpctl": "cpctl", "yaml": "YAML", "terraform": "Terraform"}
     return {"texts": [(names.get(name, name), text) for name, text in texts.items() if text]}
 
 
 @register.inclusion_tag("console/parts/declared_place.html")
-def declared_place(place: str) -> dict[str, str]:
-    """Show file and line of a value, with a link to the Git host if OVERRIDES_FILE_URL is set."""
-    return {"place": place, "url": file_url(settings.OVERRIDES_FILE_URL, place)}
+def declared_place(place: str, commit: str = "") -> dict[str, str]:
+    """Show file, line and commit of a value, with a link to the Git host if OVERRIDES_FILE_URL is set."""
+    return {"place": place, "commit": commit, "url": file_url(settings.OVERRIDES_FILE_URL, place, commit)}
+
+
+@register.inclusion_tag("console/parts/ticket.html")
+def ticket(text: str) -> dict[str, str]:
+    """Show a ticket, with a link to its tracker if it is an address or TICKET_URL is set."""
+    return {"ticket": text, "url": ticket_url(settings.TICKET_URL, text)}
 
 
 @register.inclusion_tag("console/parts/badge.html")

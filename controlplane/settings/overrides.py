@@ -1,5 +1,7 @@
 """Overrides: their source, and the confirmation of large changes."""
 
+from collections.abc import Callable
+
 from controlplane.settings import environment as env
 
 __all__ = [
@@ -9,6 +11,7 @@ __all__ = [
     "OVERRIDES_RELOAD_SECONDS",
     "OVERRIDES_SOURCE",
     "PLATFORM_DEFAULTS_PATH",
+    "TICKET_URL",
 ]
 
 
@@ -18,10 +21,15 @@ def _source(raw: str) -> str:
     return raw
 
 
-def _file_url(raw: str) -> str:
-    if raw and (not raw.startswith(("https://", "http://")) or "{file}" not in raw):
-        raise ValueError("must start with https:// or http://, and contain {file}")
-    return raw
+def _address_with(name: str) -> Callable[[str], str]:
+    """Return a check of addresses in which a name in braces is replaced."""
+
+    def parse(raw: str) -> str:
+        if raw and (not raw.startswith(("https://", "http://")) or f"{{{name}}}" not in raw):
+            raise ValueError(f"must start with https:// or http://, and contain {{{name}}}")
+        return raw
+
+    return parse
 
 
 OVERRIDES_SOURCE = env.parsed(
@@ -39,11 +47,18 @@ OVERRIDES_PATH = env.text(
 )
 OVERRIDES_FILE_URL = env.parsed(
     "OVERRIDES_FILE_URL",
-    _file_url,
+    _address_with("file"),
     default="",
-    meaning="Address of a file of OVERRIDES_PATH at your Git host, with `{file}` and `{line}`, such as"
-    " `https://git.example.com/config/blob/main/{file}#L{line}`. The console links the place of each value"
-    " to it.",
+    meaning="Address of a file of OVERRIDES_PATH at your Git host, with `{file}`, `{line}` and `{commit}`, as"
+    " in `https://git.example.com/config/blob/{commit}/{file}#L{line}`. The console links the place of each"
+    " value to it. `{commit}` is `HEAD` if the commit is not known.",
+)
+TICKET_URL = env.parsed(
+    "TICKET_URL",
+    _address_with("ticket"),
+    default="",
+    meaning="Address of a ticket, with `{ticket}`, such as `https://tracker.example.com/browse/{ticket}`. The"
+    " console links the tickets of changes to it.",
 )
 OVERRIDES_RELOAD_SECONDS = env.integer(
     "OVERRIDES_RELOAD_SECONDS",

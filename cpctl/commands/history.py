@@ -13,13 +13,21 @@ from cpctl.commands import options
 from cpctl.commands.apply import confirm_plan
 from cpctl.errors import UsageError
 from cpctl.kinds import kind_named
-from cpctl.output import Format, say
+from cpctl.output import Column, Format, Item, say
 from cpctl.page_output import chunks, print_pages
 from cpctl.paths import segment
 from cpctl.plans import confirmation, difference_lines
 from cpctl.session import SESSION
 
 MaybeType = Annotated[str, typer.Argument(metavar="[TYPE]", autocompletion=completion.types)]
+
+
+def _place(item: Item) -> str:
+    """Return file, line and commit such as `teams/ml.yaml:12@4f1c2ab`; empty for changes by the API."""
+    place, commit = item.get("declared_in") or "", item.get("commit") or ""
+    return f"{place}@{commit[:7]}" if place and commit else place
+
+
 _VERSIONS = (
     field("VERSION"),
     field("REVISION"),
@@ -27,6 +35,7 @@ _VERSIONS = (
     field("CHANGED BY", "changed_by"),
     field("MESSAGE", "change_message"),
     field("TICKET", wide=True),
+    Column("FILE", _place, True),
     field("VALUES", "attributes", wide=True),
 )
 _BLAME = (
@@ -35,6 +44,7 @@ _BLAME = (
     field("VERSION"),
     timestamp("CHANGED AT", "changed_at"),
     field("CHANGED BY", "changed_by"),
+    Column("FILE", _place),
     field("MESSAGE", "change_message"),
     field("TICKET", wide=True),
 )

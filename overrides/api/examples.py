@@ -111,6 +111,7 @@ _SOURCE_STATE = {
     "state": "current",
     "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "revision": 41,
+    "commit": "4f1c2ab09d7e86f3518c0e6a7b2d94c5e1f03a68",
     "checked_at": WHEN,
     "loaded_at": WHEN,
     "files": ["defaults.yaml"],

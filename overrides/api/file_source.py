@@ -49,6 +49,9 @@ class SourceRead(serializers.Serializer[Any]):
     )
     digest = serializers.CharField(help_text="Digest of the set of files in effect.")
     revision = serializers.IntegerField(help_text="Revision of the set of files in effect.")
+    commit = serializers.CharField(
+        help_text="Commit of the set of files in effect; empty if the folder is not in a Git checkout."
+    )
     checked_at = serializers.DateTimeField(allow_null=True)
     loaded_at = serializers.DateTimeField(allow_null=True)
     files = serializers.ListField(child=serializers.CharField())

@@ -29,10 +29,12 @@ from overrides.editing.commit import CommitOptions, begin, commit
 from overrides.editing.draft import Draft
 from overrides.editing.removal_guard import Removals, needs_confirmation
 from overrides.file_source.folder import FileError, Folder, digest_of, file_errors, read_folder, read_texts
+from overrides.file_source.head_commit import head_commit
+from overrides.files_actor import FILES, files_at
 from overrides.loading.current import load_current
 from overrides.models import Override, SourceState
 from overrides.resolution.addresses import Address, Statement
-from overrides.write_mode import FILES, reads_files
+from overrides.write_mode import reads_files
 
 DATABASE, CURRENT, FAILING, AWAITING = STATES = ("database", "current", "failing", "awaiting_confirmation")
 MAX_REPORTED = 200
@@ -67,6 +69,7 @@ def source_state() -> dict[str, Any]:
         "state": row.state if reads_files() else DATABASE,
         "digest": row.digest,
         "revision": row.revision,
+        "commit": report.get("commit", ""),
         "checked_at": row.checked_at,
         "loaded_at": row.loaded_at,
         "files": report.get("files", []),
@@ -110,38 +113,52 @@ def release() -> int:
 
 def _check_folder(row: SourceState) -> str:
     try:
-        texts = read_texts(Path(settings.OVERRIDES_PATH))
+        texts, head = _read_files(Path(settings.OVERRIDES_PATH))
     except OSError as error:
         file_error = FileError("", 0, 0, "", "unreadable", f"Cannot read OVERRIDES_PATH: {error}.")
         return _refuse(row, "", [], [file_error])
     if digest_of(texts) == row.digest and row.state == CURRENT:
-        SourceState.objects.filter(id=1).update(checked_at=Now())
-        return CURRENT
+        return _keep(row, head)
     folder = read_folder(texts)
     if folder.errors:
         return _refuse(row, folder.digest, folder.files, folder.errors)
     try:
         with transaction.atomic():
-            revision = _apply_folder(folder, confirmed=row.confirmed_digest == folder.digest)
+            revision = _apply_folder(folder, head, confirmed=row.confirmed_digest == folder.digest)
     except _ConfirmationNeeded as awaiting:
         return _await_confirmation(row, folder, awaiting.removals)
     except ControlplaneError as error:
         errors = error.errors or (FieldError("", error.code, error.detail),)
         return _refuse(row, folder.digest, folder.files, file_errors(folder, errors))
-    return _accept(row, folder, revision)
+    return _accept(row, folder, revision, head)
 
 
-def _apply_folder(folder: Folder, *, confirmed: bool) -> int:
+def _read_files(path: Path) -> tuple[dict[str, bytes], str]:
+    """Return the files and their commit; no commit if the checkout moved while they were read."""
+    before = head_commit(path)
+    texts = read_texts(path)
+    return texts, before if head_commit(path) == before else ""
+
+
+def _keep(row: SourceState, head: str) -> str:
+    """Record that the files are unchanged, which another commit can have too."""
+    report = {**row.report, "commit": head}
+    SourceState.objects.filter(id=1).update(checked_at=Now(), report=report)
+    return CURRENT
+
+
+def _apply_folder(folder: Folder, head: str, *, confirmed: bool) -> int:
     """Apply the files to the database; return the revision, or 0 if nothing changed."""
-    earlier = begin(FILES)
+    actor = files_at(head)
+    earlier = begin(actor)
     installation, overrides = read_bundle(folder.documents)
     for kind in KINDS:
         for document in installation:
             if document.value["kind"] == kind:
-                apply_document(document, FILES)
+                apply_document(document, actor)
     statements = read_statements(overrides)
     stated = _unique_statements(statements)
-    catalogue = begin(FILES)
+    catalogue = begin(actor)
     changed_by_address = {
         Address(row.resource_type, row.scope): row.changed_by for row in Override.objects.all()
     }
@@ -160,7 +177,7 @@ def _apply_folder(folder: Folder, *, confirmed: bool) -> int:
             drafts.append(Draft(current, None, {}, pointer=""))
     # Files are reviewed in their repository.
     options = CommitOptions(asks=False, heeds_approvals=False, heeds_quotas=False)
-    return commit(drafts, catalogue, actor=FILES, options=options, earlier=earlier).revision
+    return commit(drafts, catalogue, actor=actor, options=options, earlier=earlier).revision
 
 
 def _unique_statements(statements: Sequence[Statement]) -> dict[Address, Statement]:
@@ -178,16 +195,15 @@ def _unique_statements(statements: Sequence[Statement]) -> dict[Address, Stateme
     return stated
 
 
-def _accept(row: SourceState, folder: Folder, revision: int) -> str:
+def _accept(row: SourceState, folder: Folder, revision: int, head: str) -> str:
     row.state, row.digest, row.confirmed_digest = CURRENT, folder.digest, ""
     row.revision = revision or row.revision
-    row.report = {"files": list(folder.files)}
+    row.report = {"files": list(folder.files), "commit": head}
     row.checked_at = row.loaded_at = Now()
     row.save()
-    _record_event(
-        event_types.SOURCE_LOADED, folder.digest, {"digest": folder.digest, "revision": row.revision}
-    )
-    log.info("overrides_source.loaded", files=len(folder.files), revision=row.revision)
+    data = {"digest": folder.digest, "revision": row.revision, "commit": head}
+    _record_event(event_types.SOURCE_LOADED, folder.digest, data)
+    log.info("overrides_source.loaded", files=len(folder.files), revision=row.revision, commit=head)
     return CURRENT
 
 
@@ -209,6 +225,8 @@ def _await_confirmation(row: SourceState, folder: Folder, removals: Removals) ->
 
 def _record_failure(row: SourceState, state: str, report: dict[str, Any]) -> str:
     """Store why the set does not take effect, and record an event if that is new."""
+    # Of the set in effect.
+    report = {**report, "commit": row.report.get("commit", "")}
     is_new = (row.state, row.report) != (state, report)
     row.state, row.report, row.checked_at = state, report, Now()
     row.save(update_fields=["state", "report", "checked_at"])

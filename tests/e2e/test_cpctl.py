@@ -22,6 +22,7 @@ from controlplane.scopes import Scope
 from cpctl.client import Api as Client
 from cpctl.contexts import Context
 from cpctl.exits import Exit
+from overrides.models import OverrideVersion
 from tests.support.api_client import ACTOR, AGENT, Api, make_principal, make_project, token_for
 from tests.support.beating_agent import BeatingAgent
 from tests.support.cpctl_in_process import CpctlInProcess
@@ -318,6 +319,12 @@ def test_history_blame_and_rollback(applied):
         "    - /max_parallelism: 40\n    + /max_parallelism: 50\n"
     )
     assert applied("blame", *kind, "-o", "name").out == "/max_parallelism\n"
+    reason = f"Loaded from files at commit {'4f1c2ab' * 5}."
+    loaded = {"changed_by": "system:files", "change_message": reason, "declared_in": "teams/ml.yaml:12"}
+    OverrideVersion.objects.filter(resource_type=kind[0], version=2).update(**loaded)
+    head, line = applied("blame", *kind).lines
+    assert "FILE" in head
+    assert "teams/ml.yaml:12@4f1c2ab " in line
     planned = applied("rollback", *kind, "--to-version", "1", "--dry-run")
     assert (planned.code, "+ /max_parallelism: 40" in planned.out) == (0, True), planned
     assert applied("history", *kind, "-o", "name").out == "2\n1\n"

@@ -13,6 +13,8 @@ _VERSION = {
     "change_message": "Training ran out of memory.",
     "ticket": "ML-1234",
     "request_id": "019a9f5e-7c00-7000-8000-00000000000a",
+    "declared_in": "",
+    "commit": "",
 }
 _EARLIER = {**_VERSION, "version": 1, "revision": 12, "attributes": {"defaults": {"cpu": "1"}}}
 _DIFFERENCES = [{"leaf": "/defaults/memory", "after": "500Mi"}]
@@ -37,10 +39,13 @@ _CHANGE = {
 _BLAMED = {
     "pointer": "/defaults/memory",
     "value": "500Mi",
-    **{name: _VERSION[name] for name in ("version", "revision", "changed_at", "changed_by")},
-    "change_message": "Training ran out of memory.",
-    "ticket": "ML-1234",
-    "request_id": "019a9f5e-7c00-7000-8000-00000000000a",
+    **{name: _VERSION[name] for name in ("version", "revision", "changed_at")},
+    "changed_by": "system:files",
+    "change_message": "Loaded from files at commit 4f1c2ab09d7e86f3518c0e6a7b2d94c5e1f03a68.",
+    "ticket": "",
+    "request_id": "",
+    "declared_in": "teams/ml.yaml:12",
+    "commit": "4f1c2ab09d7e86f3518c0e6a7b2d94c5e1f03a68",
 }
 
 VERSION = answer("A version", _VERSION)

@@ -15,6 +15,9 @@ from overrides.api.schemas import AnyJSONField, AttributesField, WriteOptionsQue
 from overrides.history.history import BlamedLeaf
 from overrides.models import OverrideVersion, Revision
 
+_DECLARED_IN = "File and line, if the version was loaded from files."
+_COMMIT = "Commit of the files that the version was loaded from; empty if it is not known."
+
 
 class VersionRead(serializers.Serializer[Any]):
     """The state of an override after one change. `attributes` is null after a deletion."""
@@ -29,6 +32,8 @@ class VersionRead(serializers.Serializer[Any]):
     change_message = serializers.CharField()
     ticket = serializers.CharField(help_text="Id or address of a task; empty if nobody named one.")
     request_id = serializers.CharField()
+    declared_in = serializers.CharField(help_text=_DECLARED_IN)
+    commit = serializers.CharField(help_text=_COMMIT)
 
 
 class VersionPage(serializers.Serializer[Any]):
@@ -86,6 +91,8 @@ class BlameLine(serializers.Serializer[Any]):
     change_message = serializers.CharField()
     ticket = serializers.CharField(help_text="Id or address of a task; empty if nobody named one.")
     request_id = serializers.CharField()
+    declared_in = serializers.CharField(help_text=_DECLARED_IN)
+    commit = serializers.CharField(help_text=_COMMIT)
 
 
 class BlameRead(serializers.Serializer[Any]):
@@ -144,5 +151,5 @@ def show_revision(revision: Revision) -> dict[str, Any]:
 
 def show_blamed(blamed: BlamedLeaf) -> dict[str, Any]:
     names = ("version", "revision", "changed_at", "changed_by", "change_message", "ticket", "request_id")
-    change = {name: getattr(blamed.version, name) for name in names}
+    change = {name: getattr(blamed.version, name) for name in (*names, "declared_in", "commit")}
     return {"pointer": blamed.pointer, "value": blamed.value, **change}

@@ -14,7 +14,7 @@ from controlplane.scopes import Scope
 from overrides.editing.guard_rails import GuardRailSpec, put_rail
 from overrides.editing.writes import delete_override, get_override, put_override
 from overrides.loading.platform_defaults import platform_defaults
-from overrides.models import Override
+from overrides.models import Override, SourceState
 from overrides.resolution.addresses import Address
 from tests.support.api_client import ACTOR, make_project
 
@@ -229,8 +229,16 @@ def test_the_place_of_a_value_leads_to_the_git_host(browser, settings):
     page = "/overrides?project=flytesnacks&why=workflow_execution_config/max_parallelism"
     assert "<code>teams/ml.yaml:12</code>" in browser.get(page).content.decode()
 
+    settings.OVERRIDES_SOURCE = "file"
+    SourceState.objects.update(state="current", report={"files": ["teams/ml.yaml"], "commit": "4f1c2ab" * 5})
+    assert "managed by Git: <code" in browser.get(page).content.decode()
+    settings.OVERRIDES_FILE_URL = "https://git.example.com/config/blob/{commit}/{file}#L{line}"
+    link = f'<a href="https://git.example.com/config/blob/{"4f1c2ab" * 5}/teams/ml.yaml#L12"'
+    assert link in browser.get(page).content.decode()
+    assert "<code>teams/ml.yaml:12@4f1c2ab</code>" in browser.get(page).content.decode()
+
     settings.OVERRIDES_FILE_URL = "https://git.example.com/config/blob/main/{file}#L{line}"
-    link = '<a href="https://git.example.com/config/blob/main/teams/ml.yaml#L12" rel="noreferrer">'
+    link = '<a href="https://git.example.com/config/blob/main/teams/ml.yaml#L12" rel="noreferrer"'
     assert link in browser.get(page).content.decode()
 
 

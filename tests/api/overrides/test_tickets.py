@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+from typing import Any
+
 import pytest
 
 from controlplane.identity.roles import Role
@@ -77,4 +81,38 @@ def test_the_console_keeps_and_shows_it(api: Api) -> None:
     assert browser.post(f"/{PATH}/edit?{HERE}", form).status_code == 302
 
     assert tickets(api) == ["ML-1234"]
-    assert "ML-1234" in browser.get(f"/{PATH}/history?{HERE}").content.decode()
+    assert '<span class="label">ML-1234</span>' in browser.get(f"/{PATH}/history?{HERE}").content.decode()
+
+
+def test_the_history_links_ticket_and_audit_record(api: Api, settings: Any) -> None:
+    settings.TICKET_URL = "https://tracker.example.com/browse/{ticket}"
+    body = {"attributes": {"max_parallelism": 1}}
+    api.put(f"{PATH}?{HERE}&ticket=ML-1", body)
+    api.delete(f"{PATH}?{HERE}&ticket=ML-2", If_Match="*")
+    api.put(f"{PATH}?{HERE}", body)
+    browser = logged_in("jane", Role.ADMIN)
+
+    page = browser.get(f"/{PATH}/history?{HERE}").content.decode()
+
+    assert 'href="https://tracker.example.com/browse/ML-1" rel="noreferrer"' in page
+    records = dict(
+        re.findall(r'href="(/audit\?id=\d+&amp;open=\d+)" aria-label="Audit record of version (\d)"', page)
+    )
+    assert sorted(records.values()) == ["1", "2", "3"]
+    actions = {
+        version: re.findall(r"override\.(\w+)", browser.get(unescape(url)).content.decode())
+        for url, version in records.items()
+    }
+    assert {version: set(found) for version, found in actions.items()} == {
+        "1": {"created"},
+        "2": {"deleted"},
+        "3": {"created"},
+    }
+
+
+def test_the_history_links_no_records_that_the_caller_may_not_read(api: Api) -> None:
+    api.put(f"{PATH}?{HERE}", {"attributes": {"max_parallelism": 1}})
+
+    page = logged_in("joe", Role.VIEWER).get(f"/{PATH}/history?{HERE}").content.decode()
+
+    assert ("v1" in page, "/audit?id=" in page) == (True, False)

@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -444,6 +445,57 @@ def test_the_files_actor_is_named_in_history(folder):
     synchronise()
 
     assert Override.objects.get().changed_by == system("files").name
+
+
+def commit_to(folder: Path, commit: str) -> None:
+    (folder / ".git").mkdir(exist_ok=True)
+    (folder / ".git" / "HEAD").write_text(f"{commit}\n")
+
+
+def test_versions_and_blame_name_the_commit_of_their_files(folder, api):
+    (folder / "a.yaml").write_text(document("1"))
+    commit_to(folder, "a" * 40)
+    synchronise()
+    (folder / "a.yaml").write_text(document("2") + '    limits: {cpu: "4"}\n')
+    commit_to(folder, "b" * 40)
+    synchronise()
+    (folder / "a.yaml").write_text(document("2") + '    limits: {cpu: "5"}\n')
+    (folder / ".git" / "HEAD").unlink()
+    synchronise()
+
+    versions = api.get("overrides/task_resource/versions").json()["items"]
+    assert [version["commit"] for version in versions] == ["", "b" * 40, "a" * 40]
+    blamed = {line["pointer"]: line for line in api.get("overrides/task_resource/blame").json()["items"]}
+    assert (blamed["/defaults/cpu"]["commit"], blamed["/limits/cpu"]["commit"]) == ("b" * 40, "")
+    assert blamed["/defaults/cpu"]["declared_in"] == "a.yaml:1"
+
+
+def test_the_source_names_the_commit_in_effect(folder, api):
+    (folder / "a.yaml").write_text(document("1"))
+    commit_to(folder, "a" * 40)
+    synchronise()
+    revision = source_state()["revision"]
+
+    # Another commit with the same files.
+    commit_to(folder, "b" * 40)
+    synchronise()
+    assert (source_state()["commit"], source_state()["revision"]) == ("b" * 40, revision)
+
+    (folder / "a.yaml").write_text("kind: nonsense")
+    commit_to(folder, "c" * 40)
+    assert synchronise() == "failing"
+    assert api.get("overrides/source").json()["commit"] == "b" * 40
+
+
+def test_nobody_but_the_files_can_name_a_commit(db, api):
+    message = f"Loaded from files at commit {'a' * 40}."
+    saved = api.put(
+        f"overrides/task_resource?change_message={quote(message)}", {"attributes": {"defaults": {"cpu": "1"}}}
+    )
+    assert saved.status_code == 201, saved.content
+
+    (version,) = api.get("overrides/task_resource/versions").json()["items"]
+    assert (version["change_message"], version["commit"]) == (message, "")
 
 
 def test_a_freeze_holds_files_back_and_they_take_effect_after_it(folder):
