@@ -203,6 +203,21 @@ CLAIM = Kind(
     key="",
     name_of=lambda item: f"{item['kind']} {item['name']}",
 )
+PIN = Kind(
+    "pins",
+    "agent-config-pins",
+    (
+        field("KIND"),
+        field("NAME"),
+        field("TEAM"),
+        timestamp("UNTIL", "until"),
+        field("REASON"),
+        field("CREATED BY", "created_by", wide=True),
+    ),
+    ("pin",),
+    key="",
+    name_of=lambda item: f"{item['kind']} {item['name']}",
+)
 CONFLICT = Kind(
     "conflicts",
     "agent-config-conflicts",
@@ -245,6 +260,7 @@ KINDS = (
     BUNDLE,
     PART,
     CLAIM,
+    PIN,
     CONFLICT,
     TEAM,
     GRANT,

@@ -12,6 +12,7 @@ from registry.agent_configs.models import (
     DataPlane,
 )
 from registry.agent_configs.part_models import AgentConfigPace, AgentConfigPart
+from registry.agent_configs.pin_models import AgentConfigPin
 from registry.agent_configs.reachability.models import AgentEndpoint
 from registry.agent_configs.source_models import AgentConfigCluster, AgentConfigFolder, RegisteredCluster
 from registry.agent_configs.team_models import PublishingTeam
@@ -49,6 +50,7 @@ __all__ = [
     "AgentConfigGrant",
     "AgentConfigPace",
     "AgentConfigPart",
+    "AgentConfigPin",
     "AgentConfigQuarantine",
     "AgentConfigRelease",
     "AgentConfigStatus",

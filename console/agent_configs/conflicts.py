@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from console.confirmations import Change, Field, confirm_change
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.forms import parse_form
 from console.pages import actor_of, load_page, page
 from controlplane.errors import ControlplaneError
@@ -21,12 +21,14 @@ from controlplane.identity.roles import Action
 from registry.agent_configs.claims.grants import Transfer
 from registry.agent_configs.documents.published import ClaimKind
 from registry.agent_configs.models import AgentConfigBundle, AgentConfigStatus, DataPlane
+from registry.agent_configs.pin_models import AgentConfigPin
 from registry.agent_configs.publishing.hidden_teams import hidden_teams, planes_with_visible_names
 from registry.agent_configs.publishing.ownership_transfer import release_claim, transfer_claim
 from registry.agent_configs.publishing.teams import check_may_publish
 from registry.api.agent_configs.claim_schemas import ReleaseWrite, TransferWrite
 from registry.api.agent_configs.document_schemas import show_conflicts
 
+_MOST_PINS = 200
 _TRANSFER = ("kind", "name", "from_team", "to_team")
 
 
@@ -40,17 +42,21 @@ def conflicts(request: HttpRequest, caller: Caller) -> HttpResponse:
     if team:
         rows = rows.filter(document__team=team) if team.isprintable() else rows.none()
     results = load_page(request, caller, rows, order=("id",))
+    pins = list(AgentConfigPin.objects.in_effect().filter(hidden.visible("team")).order_by("id")[:_MOST_PINS])
+    pinned = {(pin.kind, pin.name) for pin in pins}
     context = {
         "tab": "agent-config-conflicts",
         "team": team,
         "results": results,
         "rows": [
-            (status, conflict)
+            (status, conflict, (conflict["kind"], conflict["name"]) in pinned)
             for status in results.items
             for conflict in show_conflicts(status.conflicts, hidden)
         ],
+        "pins": pins,
         "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
         "curl": curl(request, "GET", "agent-config-conflicts"),
+        "cpctl": cpctl("agent-configs", "conflicts", *(("--team", team) if team else ())),
     }
     return render(request, "console/agent_configs/conflicts.html", context)
 
@@ -68,7 +74,13 @@ def transfer_name(request: HttpRequest, caller: Caller) -> HttpResponse:
         reverse("agent-config-conflicts"),
         f"Transferred {order.name} to {order.to_team}.",
         (Field("reason", "Reason"),),
-        {"curl": curl(request, "POST", "agent-config-claims:transfer", form)},
+        {
+            "curl": curl(request, "POST", "agent-config-claims:transfer", form),
+            "cpctl": cpctl(
+                *("agent-configs", "hand-over", order.kind.value, order.name),
+                *("--from", order.from_team, "--to", order.to_team),
+            ),
+        },
     )
     return confirm_change(
         request, change, lambda form: transfer_claim(order, actor=actor_of(caller, form.get("reason", "")))
@@ -90,7 +102,12 @@ def release_name(request: HttpRequest, caller: Caller) -> HttpResponse:
         f"{reverse('agent-configs')}?team={values['team']}",
         f"Released {values['name']}. {values['team']} serves it until another team claims it.",
         (Field("reason", "Reason"),),
-        {"curl": curl(request, "POST", "agent-config-claims:release", values)},
+        {
+            "curl": curl(request, "POST", "agent-config-claims:release", values),
+            "cpctl": cpctl(
+                "agent-configs", "release", values["kind"], values["name"], "--team", values["team"]
+            ),
+        },
     )
 
     def act(form: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from console.agent_configs import check_document, clusters, conflicts, data_planes, documents, sources
+from console.agent_configs import check_document, clusters, conflicts, data_planes, documents, pins, sources
 
 # Names of documents from a folder can contain slashes.
 _DOCUMENT = "<str:source>/<str:team>/<path:name>"
@@ -11,6 +11,8 @@ urlpatterns = [
     path("agent-configs", documents.documents, name="agent-configs"),
     path("agent-configs/conflicts", conflicts.conflicts, name="agent-config-conflicts"),
     path("agent-configs/conflicts/hand-over", conflicts.transfer_name, name="agent-config-transfer"),
+    path("agent-configs/conflicts/pin", pins.pin_name, name="agent-config-pin"),
+    path("agent-configs/conflicts/unpin", pins.unpin_name, name="agent-config-unpin"),
     path("agent-configs/give-up", conflicts.release_name, name="agent-config-release"),
     path("agent-configs/clusters", clusters.clusters, name="agent-config-clusters"),
     path("agent-configs/clusters:new", clusters.edit, name="agent-config-cluster-new"),

@@ -29,6 +29,9 @@ agent_configs.command("conflicts")(claims.list_conflicts)
 agent_configs.command("claims")(claims.list_claims)
 agent_configs.command("hand-over")(claims.hand_over)
 agent_configs.command("release")(claims.release)
+agent_configs.command("pins")(claims.list_pins)
+agent_configs.command("pin")(claims.pin)
+agent_configs.command("unpin")(claims.unpin)
 Document = Annotated[
     str,
     typer.Argument(

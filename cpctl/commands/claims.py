@@ -1,4 +1,4 @@
-"""The commands `agent-configs conflicts|claims|hand-over|release`: names claimed by teams."""
+"""The commands `agent-configs conflicts|claims|hand-over|release|pin|unpin|pins`: names claimed by teams."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cpctl.agent_kinds import CLAIM, CONFLICT
+from cpctl.agent_kinds import CLAIM, CONFLICT, PIN
 from cpctl.commands import get, options
 from cpctl.output import Format
 from cpctl.session import SESSION
@@ -87,3 +87,53 @@ def release(
     body = {"kind": kind, "name": name, "team": team}
     SESSION.api().post("agent-config-claims:release", body, query=change.query())
     change.tell(f"{kind} {name} released.")
+
+
+def list_pins(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+    """List pinned names.
+
+    \b
+    cpctl agent-configs pins
+    """
+    get.list_of(PIN, {}, output, headers=not no_headers)
+
+
+def pin(
+    kind: ClaimKind,
+    name: ClaimName,
+    *,
+    team: Annotated[str, typer.Option(help="Team that has the name, and that claims it.")],
+    until: Annotated[str, typer.Option(help="Expiry, as an RFC 3339 time; by default never.")] = "",
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Pin a name to a team, whatever other teams publish.
+
+    \b
+    cpctl agent-configs pin task_type acme_sensor --team acme --until 2030-01-31T00:00:00Z -m "In production"
+    """
+    change = options.ChangeOptions(message, dry_run, yes)
+    change.ask(f"Pin {kind} {name} to {team}?")
+    body = {"kind": kind, "name": name, "team": team, "until": until or None}
+    SESSION.api().post("agent-config-claims:pin", body, query=change.query())
+    change.tell(f"{kind} {name} pinned to {team}.")
+
+
+def unpin(
+    kind: ClaimKind,
+    name: ClaimName,
+    *,
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+) -> None:
+    """Unpin a name, so that the usual rules decide again.
+
+    \b
+    cpctl agent-configs unpin task_type acme_sensor
+    """
+    change = options.ChangeOptions(message, dry_run, yes)
+    change.ask(f"Unpin {kind} {name}?")
+    SESSION.api().post("agent-config-claims:unpin", {"kind": kind, "name": name}, query=change.query())
+    change.tell(f"{kind} {name} unpinned.")

@@ -65,6 +65,16 @@ CLAIM_RELEASED = register(
     team=TEXT,
     **_CLAIM,
 )
+CLAIM_PINNED = register(
+    "agent_config_claim.pinned",
+    "An administrator pinned a name to a team, until a time (an RFC 3339 time) or until it is unpinned.",
+    team=TEXT,
+    until=TEXT,
+    **_CLAIM,
+)
+CLAIM_UNPINNED = register(
+    "agent_config_claim.unpinned", "The pin of a name to a team ended early.", team=TEXT, **_CLAIM
+)
 CLAIM_TRANSFERRED = register(
     "agent_config_claim.transferred",
     "A name was transferred to another team.",

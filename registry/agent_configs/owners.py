@@ -8,6 +8,7 @@ from uuid import UUID
 from controlplane.access.organisations import of_all_organisations
 from controlplane.access.team_models import Team
 from registry.agent_configs.models import AgentConfig, AgentConfigGrant, ClaimRecord, DataPlane
+from registry.agent_configs.pin_models import AgentConfigPin
 from registry.agent_configs.team_models import PublishingTeam
 
 
@@ -54,6 +55,7 @@ def find_owned(team: Team) -> set[str]:
     rows = {
         "agent configurations": AgentConfig.objects.filter(team=team.slug, deleted_at=None),
         "grants": AgentConfigGrant.objects.filter(team=team.slug),
+        "pins": AgentConfigPin.objects.in_effect().filter(team=team.slug),
         # Also of deleted documents, for a while.
         "claims": ClaimRecord.objects.filter(team=team.slug),
     }

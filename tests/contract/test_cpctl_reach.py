@@ -285,6 +285,9 @@ agent-configs conflicts --data-plane eu-1
 agent-configs claims --team acme
 agent-configs hand-over task_type acme_sensor --from acme --to other --yes
 agent-configs release task_type acme_sensor --team acme --yes
+agent-configs pins
+agent-configs pin task_type acme_sensor --team acme --until 2030-01-31T00:00:00Z --yes
+agent-configs unpin task_type acme_sensor --yes
 agent-configs bundle list
 agent-configs bundle get eu-1
 agent-configs bundle diff eu-1 1 2

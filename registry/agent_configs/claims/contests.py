@@ -17,6 +17,7 @@ from registry.agent_configs.documents.published import Claim, ClaimKind, Documen
 _NEVER_ACCEPTED = datetime.max.replace(tzinfo=UTC)
 # The rule of each position in a rank.
 _RANK_RULES = (
+    DecidingRule.PINNED,
     DecidingRule.RELEASED,
     DecidingRule.GRANT,
     DecidingRule.ESTABLISHED,
@@ -64,6 +65,7 @@ class Contest:
         # An endpoint belongs to a team, whichever document declares it.
         is_own = claim.key.kind is ClaimKind.ENDPOINT or (standing and standing.document == claim.document)
         return (
+            not self.ownership.is_pinned(claim),
             self.ownership.is_released(claim),
             -self.ownership.specificity(claim),
             not (established and is_own),
@@ -98,5 +100,5 @@ class Contest:
         rival = next(claim for claim in ranked if claim.digest != ranked[0].digest)
         first, second = self.rank(ranked[0]), self.rank(rival)
         return (
-            not any((claim.team, claim.key) in self.history for claim in ranked) and first[:2] == second[:2]
+            not any((claim.team, claim.key) in self.history for claim in ranked) and first[:3] == second[:3]
         )

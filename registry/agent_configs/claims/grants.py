@@ -1,9 +1,10 @@
-"""Ownership of names: grants, releases and transfers between teams. Pure."""
+"""Ownership of names: grants, releases, pins and transfers between teams. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 
 from controlplane.errors import FieldError, InvalidRequest
@@ -48,12 +49,22 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
+class Pin:
+    """An administrator's decision that a team has a name, whatever other teams publish."""
+
+    team: str
+    kind: ClaimKind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ownership:
-    """All grants and releases, and the mode in which they apply."""
+    """All grants, releases and pins in effect, and the mode in which they apply."""
 
     mode: OwnershipMode = OwnershipMode.OPEN
     grants: tuple[Grant, ...] = ()
     releases: frozenset[Release] = frozenset()
+    pins: frozenset[Pin] = frozenset()
 
     def specificity(self, claim: Claim) -> int:
         """Return the specificity of the team's closest grant; 0 without one."""
@@ -72,6 +83,10 @@ class Ownership:
     def is_released(self, claim: Claim) -> bool:
         return Release(claim.team, claim.key.kind, claim.key.name) in self.releases
 
+    def is_pinned(self, claim: Claim) -> bool:
+        """True if the name is pinned to the team of this claim."""
+        return Pin(claim.team, claim.key.kind, claim.key.name) in self.pins
+
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
@@ -86,12 +101,13 @@ class Transfer:
 def apply_transfer(ownership: Ownership, order: Transfer, claims: Iterable[Claim]) -> Ownership:
     """Return the ownership after a transfer; the next bundle has the name only once.
 
-    Raises InvalidRequest if the new owner does not claim the name, because nobody would serve it, or if
-    the previous team has neither a claim nor a grant.
+    Raises InvalidRequest if the new owner does not claim the name, because nobody would serve it, if the
+    previous team has neither a claim nor a grant, or if the name is pinned to it.
     """
-    claiming = {
-        claim.team for claim in claims if (claim.key.kind, claim.key.name) == (order.kind, order.name)
-    }
+    claiming = claiming_teams(order.kind, order.name, claims)
+    if Pin(order.from_team, order.kind, order.name) in ownership.pins:
+        message = f"{order.name} is pinned to {order.from_team}. Unpin it, then transfer it."
+        raise InvalidRequest(message, errors=[FieldError("/from_team", "pinned", message)])
     former = Grant(order.from_team, order.name, order.kind)
     if order.from_team not in claiming and former not in ownership.grants:
         message = f"{order.from_team} neither claims {order.name} nor has a grant of it. Check its owner."
@@ -106,3 +122,18 @@ def apply_transfer(ownership: Ownership, order: Transfer, claims: Iterable[Claim
         grants=(*(existing for existing in ownership.grants if existing not in (former, grant)), grant),
         releases=ownership.releases - {released},
     )
+
+
+def claiming_teams(kind: ClaimKind, name: str, claims: Iterable[Claim]) -> set[str]:
+    """Return the teams whose documents claim the name."""
+    return {claim.team for claim in claims if (claim.key.kind, claim.key.name) == (kind, name)}
+
+
+def check_pin(pin: Pin, claims: Iterable[Claim], until: datetime | None, *, now: datetime) -> None:
+    """Raise InvalidRequest if the team does not claim the name, or if the pin would have ended already."""
+    if pin.team not in claiming_teams(pin.kind, pin.name, claims):
+        message = f"{pin.team} does not claim {pin.name}. Pin it to a team that does."
+        raise InvalidRequest(message, errors=[FieldError("/team", "no_claim", message)])
+    if until is not None and until <= now:
+        message = "until must be in the future. To pin without an end, omit it."
+        raise InvalidRequest(message, errors=[FieldError("/until", "in_the_past", message)])

@@ -28,6 +28,7 @@ class Reason(StrEnum):
 class DecidingRule(StrEnum):
     """The rule that decided, in the order of evaluation."""
 
+    PINNED = "pinned"
     RELEASED = "released"
     GRANT = "grant"
     ESTABLISHED = "established"
@@ -38,6 +39,7 @@ class DecidingRule(StrEnum):
 
 
 _RULE_TEXTS = {
+    DecidingRule.PINNED: "an administrator pinned the name to its team",
     DecidingRule.RELEASED: "this claim was released",
     DecidingRule.GRANT: "its team has a more specific grant",
     DecidingRule.ESTABLISHED: "its claim is established",

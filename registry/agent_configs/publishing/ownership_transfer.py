@@ -80,7 +80,7 @@ def transfer_claim(order: Transfer, *, actor: Actor) -> None:
     """Move a name to another team in one bundle. Raises InvalidRequest if the team does not claim it."""
     lock_publishing()
     before = load_ownership()
-    after = apply_transfer(before, order, _load_claims())
+    after = apply_transfer(before, order, load_claims())
     for gone in set(before.grants) - set(after.grants):
         AgentConfigGrant.objects.filter(team=gone.team, kind=gone.kind.value, pattern=gone.pattern).delete()
     for new in set(after.grants) - set(before.grants):
@@ -103,7 +103,8 @@ def transfer_claim(order: Transfer, *, actor: Actor) -> None:
 
 
 @of_all_organisations()
-def _load_claims() -> list[Claim]:
+def load_claims() -> list[Claim]:
+    """Return the claims of all documents."""
     naming: Naming = policies.claim_policy().naming
     documents = [document.published for document in load_documents(now=database_now())]
     claim_functions = (agent_claims, task_claims, endpoint_claims)

@@ -82,6 +82,8 @@ SELECT
    FROM registry_agentconfiggrant),
   (SELECT md5(string_agg(team || ':' || kind || ':' || name, ',' ORDER BY id))
    FROM registry_agentconfigrelease),
+  (SELECT md5(string_agg(team || ':' || kind || ':' || name, ',' ORDER BY id))
+   FROM registry_agentconfigpin WHERE until IS NULL OR until > statement_timestamp()),
   (SELECT md5(string_agg(slug || ':' || organisation, ',' ORDER BY slug))
    FROM registry_teampublishing JOIN access_team ON id = team_id),
   (SELECT md5(string_agg(is_synced::text, ',')) FROM registry_agentconfigfolder),

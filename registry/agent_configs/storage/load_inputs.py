@@ -14,7 +14,7 @@ from registry.agent_configs import serialization
 from registry.agent_configs.bundles.bundle import Bundle, BundleInput
 from registry.agent_configs.bundles.compute import RecomputeInputs
 from registry.agent_configs.bundles.targets import Target
-from registry.agent_configs.claims.grants import Grant, Ownership, OwnershipMode, Release
+from registry.agent_configs.claims.grants import Grant, Ownership, OwnershipMode, Pin, Release
 from registry.agent_configs.claims.history import RememberedClaim
 from registry.agent_configs.documents.content import Content
 from registry.agent_configs.documents.dialects import Dialect
@@ -28,6 +28,7 @@ from registry.agent_configs.models import (
     ClaimRecord,
     DataPlane,
 )
+from registry.agent_configs.pin_models import AgentConfigPin
 from registry.agent_configs.reachability.policies import new_documents_wait
 from registry.agent_configs.storage import policies
 from registry.agent_configs.storage.load_documents import LoadedDocument
@@ -60,11 +61,13 @@ class LoadedInputs:
 
 def load_ownership() -> Ownership:
     grants = AgentConfigGrant.objects.values_list("team", "pattern", "kind").order_by("id")
+    pins = AgentConfigPin.objects.in_effect()
     releases = AgentConfigRelease.objects.values_list("team", "kind", "name")
     return Ownership(
         OwnershipMode(settings.AGENT_CONFIGS_MODE),
         tuple(Grant(team, pattern, ClaimKind(kind)) for team, pattern, kind in grants),
         frozenset(Release(team, ClaimKind(kind), name) for team, kind, name in releases),
+        frozenset(Pin(row.team, ClaimKind(row.kind), row.name) for row in pins),
     )
 
 

@@ -214,6 +214,21 @@ RELEASE = [_request_example({"team": "acme", "kind": "task_type", "name": "acme_
 TRANSFER = [
     _request_example({"kind": "task_type", "name": "acme_sensor", "from_team": "acme", "to_team": "sensors"})
 ]
+_PIN = {
+    "kind": "task_type",
+    "name": "acme_sensor",
+    "team": "acme",
+    "reason": "They run it in production.",
+    "until": "2027-01-31T00:00:00Z",
+    "created_at": _TIMESTAMP,
+    "created_by": "admin",
+}
+PINS = [_page(_PIN)]
+PIN = [
+    _request_example({"kind": "task_type", "name": "acme_sensor", "team": "acme", "until": _PIN["until"]}),
+    _response_example(_PIN),
+]
+UNPIN = [_request_example({"kind": "task_type", "name": "acme_sensor"})]
 CONFLICTS = [
     _page(
         {

@@ -10,6 +10,7 @@ from registry.api.agent_configs import (
     data_plane_views,
     document_views,
     part_views,
+    pin_views,
     source_views,
 )
 
@@ -34,6 +35,9 @@ urlpatterns = [
     path("agent-config-claims", claim_views.ClaimCollection.as_view()),
     path("agent-config-claims:release", claim_views.ReleaseClaim.as_view()),
     path("agent-config-claims:transfer", claim_views.TransferClaim.as_view()),
+    path("agent-config-claims:pin", pin_views.PinClaim.as_view()),
+    path("agent-config-claims:unpin", pin_views.UnpinClaim.as_view()),
+    path("agent-config-pins", pin_views.PinCollection.as_view()),
     path("agent-config-parts", part_views.PartCollection.as_view()),
     path("agent-config-conflicts", claim_views.ConflictCollection.as_view()),
     path("agent-config-bundles", bundle_views.BundleCollection.as_view()),

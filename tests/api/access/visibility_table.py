@@ -112,6 +112,9 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "agent_config_claims_transfer": (
         named("agent-config-claims:transfer", TEAM_B, {**_CLAIM, "from_team": "{team}", "to_team": TEAM_A}),
     ),
+    "agent_config_claims_pin": (named("agent-config-claims:pin", TEAM_B, {**_CLAIM, "team": "{team}"}),),
+    "agent_config_claims_unpin": (named("agent-config-claims:unpin", TEAM_B, _CLAIM),),
+    "agent_config_pins_list": (lists("agent-config-pins", TEAM_A, TEAM_B),),
     "agent_config_clusters_list": (lists("agent-config-clusters", TEAM_B),),
     "agent_config_clusters_get": (named("agent-config-clusters/{cluster}", TEAM_B, shows=True),),
     "agent_config_clusters_put": (

@@ -232,6 +232,7 @@ def _make_teams(admin: Api, people: dict[str, Principal], present: dict[str, str
         present.setdefault("grant", _done(admin.post("agent-config-grants", grant))["id"])
         text = config_text(team, CONTESTED)
         _done(admin.put(f"agent-configs/{team}/doc?change_message={team}-why", {"text": text}))
+        _done(admin.post("agent-config-claims:pin", {"name": f"{team}_task", "team": team}))
     _principal(f"{TEAM_B}-cluster", (Role.ADMISSION, Scope()))
     cluster = {"principal": f"{TEAM_B}-cluster", "namespaces": [TEAM_B]}
     _done(admin.put(f"agent-config-clusters/{TEAM_B}-cluster", cluster))

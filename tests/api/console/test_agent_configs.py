@@ -73,6 +73,24 @@ def test_a_conflict_names_both_and_the_rule_and_is_handed_over(browser):
     assert has_it() == "rival"
 
 
+def test_the_owner_of_a_conflict_is_pinned_and_unpinned(browser, api):
+    page = page_text(browser, "/agent-configs/conflicts")
+    address = re.search(r'href="(/agent-configs/conflicts/pin[^"]+)"', page)[1].replace("&amp;", "&")
+    assert f"cpctl agent-configs pin task_type {TASK} --team acme" in page_text(browser, address)
+    assert browser.post(address, {"reason": "In production."})["Location"] == "/agent-configs/conflicts"
+
+    # What would otherwise take the name from it.
+    api.post("agent-config-grants", {"team": "rival", "pattern": TASK})
+    page = page_text(browser, "/agent-configs/conflicts")
+    assert (has_it(), "<strong>pinned</strong>" in page, "In production." in page) == ("acme", True, True)
+    viewed = page_text(logged_in("vera", Role.VIEWER), "/agent-configs/conflicts")
+    assert ("In production." in viewed, "conflicts/unpin" in viewed) == (True, False)
+
+    address = re.search(r'href="(/agent-configs/conflicts/unpin[^"]+)"', page)[1].replace("&amp;", "&")
+    assert browser.post(address, {}).status_code == 302
+    assert has_it() == "rival"
+
+
 def test_what_cannot_be_handed_over_is_said_before(browser):
     address = "/agent-configs/conflicts/hand-over?kind=task_type&name=acme_sensor&from_team=acme&to_team=none"
 

@@ -14,6 +14,7 @@ from registry.agent_configs.claims.grants import (
     Grant,
     Ownership,
     OwnershipMode,
+    Pin,
     Release,
     Transfer,
     apply_transfer,
@@ -163,6 +164,41 @@ class TestOwnership:
         assert not decide([self.older], ownership, history).dropped
         decision = decide([self.older, self.newer], ownership, history)
         assert verdict(decision, self.older, task("acme_t")).rule is DecidingRule.RELEASED
+
+    def test_a_pin_beats_every_other_rule(self):
+        pin = Pin("other", ClaimKind.TASK_TYPE, "acme_t")
+        released = Release("other", ClaimKind.TASK_TYPE, "acme_t")
+        ownership = Ownership(
+            grants=(Grant("acme", "acme_t"),), releases=frozenset({released}), pins=frozenset({pin})
+        )
+        history = after(decide([self.older]))
+
+        decision = decide([self.older, self.newer], ownership, history)
+
+        lost = verdict(decision, self.older, task("acme_t"))
+        assert lost.rule is DecidingRule.PINNED
+        assert lost.message.endswith("an administrator pinned the name to its team.")
+        # Without a claim of the team, the name is served by who claims it.
+        assert not decide([self.older], ownership, history).dropped
+
+    def test_a_pinned_tie_is_decided(self):
+        ownership = Ownership(pins=frozenset({Pin("other", ClaimKind.TASK_TYPE, "acme_t")}))
+        policy = ClaimPolicy(tie_rule=TieRule.REJECT_BOTH)
+
+        assert verdict(
+            decide([self.older, self.newer], ownership, policy=policy), self.newer, task("acme_t")
+        ).accepted
+        assert not verdict(
+            decide([self.older, self.newer], policy=policy), self.newer, task("acme_t")
+        ).accepted
+
+    def test_a_pinned_name_is_not_transferred(self):
+        ownership = Ownership(pins=frozenset({Pin("acme", ClaimKind.TASK_TYPE, "acme_t")}))
+        order = Transfer(ClaimKind.TASK_TYPE, "acme_t", "acme", "other")
+        claims = [verdict.claim for verdict in decide([self.older, self.newer]).verdicts]
+
+        with pytest.raises(InvalidRequest, match="Unpin it"):
+            apply_transfer(ownership, order, claims)
 
     def test_a_transfer_moves_an_established_name_at_once(self):
         documents = [self.older, self.newer]
