@@ -18,6 +18,11 @@ def curl(request: HttpRequest, method: str, path: str, body: Any = None) -> str:
     return " ".join([*words, quote(f"{request.scheme}://{request.get_host()}/api/v1/{path}")])
 
 
+def of_team(team: str) -> tuple[str, ...]:
+    """Return the option of cpctl for objects of a team; none for those of the platform."""
+    return ("--team", team) if team else ()
+
+
 def cpctl(*words: str) -> str:
     """Return a cpctl command with quoted arguments: agents and people choose names freely."""
     return join(["cpctl", *words])

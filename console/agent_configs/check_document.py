@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from console.agent_configs import document_status
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.forms import parse_form, read_form
 from console.pages import actor_of, page
 from controlplane.api.problems import STATUS_BY_ERROR
@@ -49,6 +49,8 @@ def check(request: HttpRequest, caller: Caller) -> HttpResponse:
         context |= _preview(document, values["text"], caller)
         path = f"agent-configs/{document.namespace}/{document.name}"
         context["curl"] = curl(request, "PUT", path, {"text": values["text"]})
+        name = f"{values['team']}/{values['name']}"
+        context["cpctl"] = cpctl("agent-configs", "publish", name, "-f", "agents.yaml")
     except ControlplaneError as error:
         context["problem"] = error
         status = STATUS_BY_ERROR[type(error)]

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from console.confirmations import Change, Field, confirm_change
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.pages import actor_of, load_page, page
 from console.records import history
 from controlplane.identity.callers import Caller
@@ -54,6 +54,7 @@ def planes(request: HttpRequest, caller: Caller) -> HttpResponse:
             for data_plane in results.items
         ],
         "curl": curl(request, "GET", "data-planes"),
+        "cpctl": cpctl("agent-configs", "planes", "list"),
     }
     return render(request, "console/agent_configs/planes.html", context)
 
@@ -76,6 +77,7 @@ def plane(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         "results": load_page(request, caller, bundles if is_whole else bundles.none(), order=("-id",)),
         "may_manage": is_whole and caller.verdict(Action.AGENT_CONFIG_RULE, owner=data_plane.team_id).allowed,
         "curl": curl(request, "GET", f"data-planes/{name}"),
+        "cpctl": cpctl("agent-configs", "planes", "show", name),
     }
     return render(request, "console/agent_configs/plane.html", context)
 
@@ -107,6 +109,7 @@ def bundle(request: HttpRequest, caller: Caller, name: str, revision: int) -> Ht
         "restarts": changed.restarts,
         "diff": diff(baseline.text if baseline else "", record.text),
         "curl": curl(request, "GET", f"agent-config-bundles/{name}/{revision}"),
+        "cpctl": cpctl("agent-configs", "bundle", "get", name, str(revision)),
     }
     return render(request, "console/agent_configs/bundle.html", context)
 
@@ -131,7 +134,10 @@ def approval(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         "Change approved.",
         # Approve exactly what was shown: another bundle can be held by the time of the confirmation.
         (Field("digest", "", "hidden", value=digest), Field("reason", "Reason")),
-        {"curl": curl(request, "POST", f"data-planes/{name}:approve", {"digest": digest})},
+        {
+            "curl": curl(request, "POST", f"data-planes/{name}:approve", {"digest": digest}),
+            "cpctl": cpctl("agent-configs", "planes", "approve", name),
+        },
         is_destructive=True,
     )
     return confirm_change(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -14,7 +15,7 @@ from django.utils.http import urlencode
 
 from console.agent_configs import document_status, sources
 from console.confirmations import Change, Field, confirm_change
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.filter_choices import select_options
 from console.pages import actor_of, load_page, page
 from console.records import history
@@ -61,6 +62,7 @@ def documents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "now": database_now(),
         "may_manage": caller.verdict(Action.AGENT_CONFIG_RULE).allowed,
         "curl": curl(request, "GET", f"agent-configs{'?' if query else ''}{query}"),
+        "cpctl": cpctl("agent-configs", "list", *_list_options(filters)),
     }
     return render(request, "console/agent_configs/documents.html", context)
 
@@ -101,6 +103,7 @@ def document(request: HttpRequest, caller: Caller, source: str, team: str, name:
         "curl": curl(
             request, "GET", f"agent-configs/{quote(team, safe='')}/{quote(name)}?source={quote(source)}"
         ),
+        "cpctl": cpctl("agent-configs", "get", f"{team}/{name}") if source == API else "",
     }
     return render(request, "console/agent_configs/document.html", context)
 
@@ -123,7 +126,10 @@ def quarantine_document(
         _document_url(row),
         f"Quarantined {row}.",
         (Field("reason", "Reason", hint="Shown to the document's team.", required=True),),
-        {"curl": curl(request, "POST", "agent-configs:quarantine", _reference(row))},
+        {
+            "curl": curl(request, "POST", "agent-configs:quarantine", _reference(row)),
+            "cpctl": _command("quarantine", row),
+        },
         is_destructive=True,
     )
     return confirm_change(
@@ -144,7 +150,10 @@ def readmit_document(request: HttpRequest, caller: Caller, source: str, team: st
         _document_url(row),
         f"Readmitted {row}.",
         (Field("reason", "Reason"),),
-        {"curl": curl(request, "POST", "agent-configs:readmit", _reference(row))},
+        {
+            "curl": curl(request, "POST", "agent-configs:readmit", _reference(row)),
+            "cpctl": _command("readmit", row),
+        },
     )
     return confirm_change(
         request, change, lambda form: readmit(row, actor=actor_of(caller, form.get("reason", "")))
@@ -179,6 +188,17 @@ def _status_words(row: AgentConfig) -> list[tuple[str, str]]:
 
 def _document_url(row: AgentConfig) -> str:
     return reverse("agent-config", args=[row.source, row.team, row.name])
+
+
+def _command(verb: str, row: AgentConfig) -> str:
+    source = () if row.source == API else ("--source", row.source)
+    return cpctl("agent-configs", verb, f"{row.team}/{row.name}", *source)
+
+
+def _list_options(filters: Mapping[str, str]) -> list[str]:
+    """Return the filters of the list as options of cpctl, which has none for valid documents only."""
+    words = [word for name in ("team", "source") if filters[name] for word in (f"--{name}", filters[name])]
+    return [*words, *(["--invalid"] if filters["valid"] == "false" else [])]
 
 
 def _reference(row: AgentConfig) -> dict[str, str]:

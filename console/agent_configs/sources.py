@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from console.confirmations import Change, Field, confirm_change
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.pages import actor_of, page
 from controlplane.errors import InvalidRequest, UnknownAgentConfig
 from controlplane.identity.callers import Caller
@@ -38,7 +38,10 @@ def removal(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         f"The next synchronisation of the source {name} removes the documents.",
         # Confirm exactly what was shown: later losses are rejected.
         (Field("digest", "", "hidden", value=pending["digest"]), Field("reason", "Reason")),
-        {"curl": curl(request, "POST", "agent-config-sources:confirm", _body(name, pending["digest"]))},
+        {
+            "curl": curl(request, "POST", "agent-config-sources:confirm", _body(name, pending["digest"])),
+            "cpctl": cpctl("agent-configs", "sources", "confirm", name),
+        },
         is_destructive=True,
     )
     return confirm_change(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from console import forms
 from console.confirmations import Change, Field, confirm_change
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.fleet.impact import describe_impact, load_impact
 from console.pages import actor_of, page
 from controlplane.identity.callers import Caller
@@ -63,7 +63,7 @@ def drain(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
         _agent_url(agent),
         f"Draining {agent.name}.",
         (Field("reason", "Reason", hint=_REASON.hint, required=True), _UNTIL),
-        _copies(request, agent, "drain", {"reason": "Kernel update."}),
+        _copies(request, agent, "drain", {"reason": "Kernel update."}, ["--reason", "Kernel update."]),
     )
 
     def act(form: Mapping[str, str]) -> None:
@@ -107,7 +107,7 @@ def transfer(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpRespon
         reverse("agents"),
         f"Transferred {agent.name}.",
         (Field("team", "New team", hint="Leave empty for the platform."), _REASON),
-        _copies(request, agent, "transfer", {"team": "ml"}),
+        _copies(request, agent, "transfer", {"team": "ml"}, ["ml"]),
     )
 
     def act(form: Mapping[str, str]) -> None:
@@ -158,7 +158,10 @@ def remove(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse
         reverse("agents"),
         f"Removed {agent.name}.",
         (_REASON,) if is_retired else (_REASON, _FORCE),
-        {"curl": curl(request, "DELETE", f"agents/{agent.id}{'' if is_retired else '?force=true'}")},
+        {
+            "curl": curl(request, "DELETE", f"agents/{agent.id}{'' if is_retired else '?force=true'}"),
+            "cpctl": cpctl("agents", "remove", str(agent.id), *(() if is_retired else ("--force",))),
+        },
         is_destructive=True,
     )
 
@@ -191,5 +194,10 @@ def _agent_url(agent: Agent) -> str:
     return reverse("agent", args=[agent.id])
 
 
-def _copies(request: HttpRequest, agent: Agent, verb: str, body: Any = None) -> dict[str, str]:
-    return {"curl": curl(request, "POST", f"agents/{agent.id}:{verb}", body)}
+def _copies(
+    request: HttpRequest, agent: Agent, verb: str, body: Any = None, words: Sequence[str] = ()
+) -> dict[str, str]:
+    return {
+        "curl": curl(request, "POST", f"agents/{agent.id}:{verb}", body),
+        "cpctl": cpctl("agents", verb, str(agent.id), *words),
+    }

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from console.confirmations import Change, Field, Next, confirm_change
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.fleet import list_query
 from console.forms import parse_form, parse_number, parse_time
 from console.pages import actor_of, page
@@ -30,6 +30,15 @@ _EFFECTS = {
 }
 _NAMES = {"selector": "label_selector"}
 _MOST_NAMED = 5
+# Of cpctl, for the members of a selector.
+_OPTIONS = {
+    "label_selector": "-l",
+    "environment": "--environment",
+    "state": "--state",
+    "team": "--team",
+    "task_type": "--task-type",
+    "q": "--search",
+}
 
 
 def selector_of(filters: Mapping[str, str]) -> dict[str, Any]:
@@ -58,7 +67,12 @@ def start(request: HttpRequest, caller: Caller, action: str) -> HttpResponse:
         back,
         "Bulk change started.",
         tuple(_fields(verb, impact)),
-        {"curl": curl(request, "POST", f"agents:{verb}?dry_run=true", {"selector": selector, "reason": "…"})},
+        {
+            "curl": curl(
+                request, "POST", f"agents:{verb}?dry_run=true", {"selector": selector, "reason": "…"}
+            ),
+            "cpctl": _command(verb, selector),
+        },
         is_destructive=verb is BulkAction.RETIRE,
     )
 
@@ -68,6 +82,18 @@ def start(request: HttpRequest, caller: Caller, action: str) -> HttpResponse:
         return Next(reverse("agent-bulk-change", args=[row.id]))
 
     return confirm_change(request, change, act)
+
+
+def _command(verb: BulkAction, selector: Mapping[str, Any]) -> str:
+    """Return the change for cpctl; empty for filters that it has no option for, and for all agents."""
+    if not selector or not selector.keys() <= _OPTIONS.keys():
+        return ""
+    words = [
+        word
+        for name, value in selector.items()
+        for word in (_OPTIONS[name], ",".join(value) if isinstance(value, list) else value)
+    ]
+    return cpctl("agents", str(verb), *words, "--reason" if verb is BulkAction.DRAIN else "-m", "…")
 
 
 def _impact(spec: BulkSpec, caller: Caller) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.fleet import topology
 from console.fleet.serving import served_in
 from console.pages import page
@@ -38,5 +38,6 @@ def environments(request: HttpRequest, caller: Caller) -> HttpResponse:
         "engaged": set(Environment.objects.exclude(guard_engaged_at=None).values_list("name", flat=True)),
         "versions": versions_in_use(caller) if not after else [],
         "curl": curl(request, "GET", "agents:summary"),
+        "cpctl": cpctl("agents", "summary"),
     }
     return render(request, "console/fleet/environments.html", context)

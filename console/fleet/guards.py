@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from console import forms
 from console.confirmations import Change, Field, confirm_change
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.pages import actor_of, load_page, page
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -59,6 +59,7 @@ def guards(request: HttpRequest, caller: Caller) -> HttpResponse:
         "max_minutes": round(policy.longest.total_seconds() / 60),
         "may_write": caller.verdict(Action.AGENT_WRITE).allowed,
         "curl": curl(request, "GET", "fleet-guards"),
+        "cpctl": cpctl("agents", "guards", "list"),
     }
     return render(request, "console/fleet/guards.html", context)
 
@@ -84,7 +85,12 @@ def ruling(request: HttpRequest, caller: Caller) -> HttpResponse:
             Field("seconds", "Duration in seconds", "number", value="900"),
             Field("reason", "Reason"),
         ),
-        {"curl": curl(request, "POST", "fleet-guards:overrule", _body(environment, selected))},
+        {
+            "curl": curl(request, "POST", "fleet-guards:overrule", _body(environment, selected)),
+            "cpctl": cpctl(
+                "agents", "guards", "overrule", selected, *((environment,) if environment else ())
+            ),
+        },
         is_destructive=True,
     )
 

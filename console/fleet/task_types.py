@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from console.agent_configs import document_status
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.pages import load_page, page
 from controlplane.database.clock import database_now
 from controlplane.identity.callers import Caller
@@ -29,6 +29,7 @@ def task_types(request: HttpRequest, caller: Caller) -> HttpResponse:
         "query": query,
         "rows": task_routing.summaries([row.name for row in results.items], caller).values(),
         "curl": curl(request, "GET", "task-types"),
+        "cpctl": cpctl("task-types", "list"),
     }
     return render(request, "console/fleet/task_types.html", context)
 
@@ -45,5 +46,6 @@ def task_type(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         "results": load_page(request, caller, rows, order=("version", "id")),
         "now": database_now(),
         "curl": curl(request, "GET", f"task-types/{quote(name, safe='')}"),
+        "cpctl": cpctl("task-types", "show", name),
     }
     return render(request, "console/fleet/task_type.html", context)

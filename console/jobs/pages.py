@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.forms import parse_time
 from console.jobs.origins import Setting, settings_of
 from console.pages import load_page, page
@@ -41,7 +41,7 @@ def jobs(request: HttpRequest, caller: Caller) -> HttpResponse:
         "plugin": plugin,
         "results": load_page(request, caller, rows, order=("project_id", "name")),
         "now": database_now(),
-        "copies": {"curl": curl(request, "GET", "jobs")},
+        "copies": {"curl": curl(request, "GET", "jobs"), "cpctl": cpctl("jobs", "list")},
     }
     return render(request, "console/jobs/jobs.html", context)
 
@@ -78,7 +78,11 @@ def job(request: HttpRequest, caller: Caller, project: str, name: str) -> HttpRe
                 "POST",
                 f"jobs/{project}/{name}:preview-input",
                 {"scheduled_at": f"{run.scheduled_at:%Y-%m-%dT%H:%M:%SZ}"},
-            )
+            ),
+            "cpctl": cpctl(
+                *("jobs", "run-input", name, "-p", project),
+                *("--scheduled-at", f"{run.scheduled_at:%Y-%m-%dT%H:%M:%SZ}"),
+            ),
         },
     }
     return render(request, "console/jobs/job.html", context)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from console.overrides import field_groups, forms, freezes, request_step, three_way_diff
+from console.overrides.change_copies import change_copies
 from console.overrides.form_input import (
     OverrideForm,
     address_of,
@@ -201,7 +200,7 @@ def _show(
         **freezes.banner(caller, address.scope),
         **request_step.protection(caller, address.scope),
         "confirm_above": settings.CONFIRM_ABOVE_SCOPES,
-        "copy": _copies(request, address, form.text, form.version),
+        "copy": change_copies(request, address, form.text, _parse_or_empty(form.text), form.version),
         "is_post": request.method == "POST",
         **(extra or {}),
     }
@@ -253,25 +252,6 @@ def _copied_attributes(request: HttpRequest, caller: Caller, address: Address) -
     source_address = Address(address.resource_type, source)
     current: CurrentOverride = load_current([source_address])[source_address]
     return current.attributes
-
-
-def _copies(request: HttpRequest, address: Address, text: str, version: int) -> dict[str, str]:
-    """Return the same change as shell commands."""
-    host = f"{request.scheme}://{request.get_host()}"
-    url = scope_url("overrides", address.scope).removeprefix("/overrides")
-    body = json.dumps({"attributes": _parse_or_empty(text)})
-    precondition = f'-H "If-Match: \\"v{version}\\"" ' if version else ""
-    options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in _scope_options(address.scope))
-    return {
-        "curl": 'curl -X PUT -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" '
-        f'{precondition}"{host}/api/v1/overrides/{address.resource_type}{url}" -d {shlex.quote(body)}',
-        "cpctl": f"cpctl get overrides {options} -o overrides.yaml && cpctl apply -f overrides.yaml",
-        "yaml": text,
-    }
-
-
-def _scope_options(scope: Scope) -> list[tuple[str, str]]:
-    return [(name, shlex.quote(value)) for name, value in scope.segments.items() if value]
 
 
 def _parse_or_empty(text: str) -> Attributes:

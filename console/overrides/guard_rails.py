@@ -19,6 +19,7 @@ from console.overrides.form_input import number_from, precondition_for
 from console.overrides.guard_rail_form import body_of, describe_rule, form_of, read_form
 from console.pages import actor_of, load_page, page
 from console.records import history
+from console.terraform import applied_object
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.database.clock import database_now
 from controlplane.database.scoped import overlapping
@@ -87,7 +88,14 @@ def rail(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         "now": database_now(),
         "copies": {
             "curl": curl(request, "GET", f"guard-rails/{row.name}"),
+            "cpctl": cpctl("get", "guard-rail", row.name),
             "yaml": strict_yaml.dump(dict(rail_document(row))),
+            "terraform": applied_object(
+                request.build_absolute_uri("/").rstrip("/"),
+                row.name,
+                f"guard-rails/{row.name}",
+                {"kind": "guardRail", **rail_document(row)},
+            ),
         },
     }
     return render(request, "console/overrides/guard_rail.html", context)

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from console.confirmations import Change, Field, confirm_change
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl, of_team
 from console.pages import actor_of, page
 from controlplane.errors import UnknownPluginConfig
 from controlplane.identity.callers import Caller
@@ -55,7 +55,12 @@ def create(request: HttpRequest, caller: Caller) -> HttpResponse:
         reverse("plugin-releases"),
         f"Created a release of {plugin_set}.",
         (_REASON,),
-        {"curl": curl(request, "POST", f"plugin-releases{'?team=' if slug else ''}{slug}", {})},
+        {
+            "curl": curl(request, "POST", f"plugin-releases{'?team=' if slug else ''}{slug}", {}),
+            "cpctl": cpctl(
+                *("plugins", "install", "-c", "plugins.yaml", "--mode", "server", *of_team(slug)),
+            ),
+        },
     )
     return confirm_change(
         request,
@@ -121,13 +126,24 @@ def _confirm(request: HttpRequest, caller: Caller, release_id: UUID, action: _Ac
         reverse("plugin-release", args=[release.id]),
         f"{action.button}: done.",
         (_REASON,),
-        {"curl": curl(request, "POST", f"plugin-releases/{release.id}:{action.verb}")},
+        {
+            "curl": curl(request, "POST", f"plugin-releases/{release.id}:{action.verb}"),
+            "cpctl": cpctl(*_command(action, release)),
+        },
     )
     return confirm_change(
         request,
         change,
         lambda form: action.change(release.id, actor=actor_of(caller, form.get("reason", ""))),
     )
+
+
+def _command(action: _Action, release: PluginRelease) -> tuple[str, ...]:
+    team = release.plugin_set.team
+    number, owner = str(release.number), of_team(team.slug if team else "")
+    if action is _ROLL_BACK:
+        return ("plugins", "rollback", "--mode", "server", "--to", number, *owner)
+    return ("plugins", "releases", action.verb, number, *owner)
 
 
 def _list(names: list[str]) -> str:

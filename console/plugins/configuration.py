@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from console.cpctl_commands import cpctl, curl
+from console.cpctl_commands import cpctl, curl, of_team
 from console.forms import form_version, read_form
 from console.pages import actor_of, page
 from controlplane.api.problems import STATUS_BY_ERROR
@@ -53,7 +53,10 @@ def configuration(request: HttpRequest, caller: Caller) -> HttpResponse:
         "may_write": caller.verdict(Action.PLUGIN_WRITE, owner=owner).allowed,
         "may_release": caller.verdict(Action.PLUGIN_RELEASE, owner=owner).allowed,
         "query": f"?{urlencode({'team': slug})}" if slug else "",
-        "copies": {"curl": curl(request, "GET", f"plugin-config{'?team=' if slug else ''}{slug}")},
+        "copies": {
+            "curl": curl(request, "GET", f"plugin-config{'?team=' if slug else ''}{slug}"),
+            "cpctl": cpctl("plugins", "config", "show", *of_team(slug)),
+        },
     }
     return render(request, "console/plugins/configuration.html", context)
 
@@ -93,5 +96,7 @@ def _form(config: PluginConfig | None, slug: str, request: HttpRequest) -> dict[
         "reason": "",
         "slug": slug,
         "query": f"?{urlencode({'team': slug})}" if slug else "",
-        "copies": {"cpctl": cpctl("plugins", "install", "-c", "plugins.yaml", "--mode", "server")},
+        "copies": {
+            "cpctl": cpctl("plugins", "install", "-c", "plugins.yaml", "--mode", "server", *of_team(slug))
+        },
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.cpctl_commands import cpctl, curl
+from console.cpctl_commands import cpctl, curl, of_team
 from console.listing import Column, read_listing
 from console.pages import load_page, page
 from controlplane.database.clock import database_now
@@ -70,6 +70,7 @@ def plugin(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         "now": database_now(),
         "copies": {
             "curl": curl(request, "GET", f"plugins/{name}{'?team=' if slug else ''}{slug}"),
+            "cpctl": cpctl("plugins", "show", name, *of_team(slug)),
         },
     }
     return render(request, "console/plugins/plugin.html", context)

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl, of_team
 from console.pages import load_page, page
 from controlplane.database.clock import database_now
 from controlplane.identity.callers import Caller
@@ -25,7 +25,10 @@ def releases(request: HttpRequest, caller: Caller) -> HttpResponse:
         "results": results,
         "now": database_now(),
         "may_release": bool(caller.owners_for(Action.PLUGIN_RELEASE)),
-        "copies": {"curl": curl(request, "GET", "plugin-releases")},
+        "copies": {
+            "curl": curl(request, "GET", "plugin-releases"),
+            "cpctl": cpctl("plugins", "releases", "list"),
+        },
     }
     return render(request, "console/plugins/releases.html", context)
 
@@ -41,7 +44,10 @@ def release(request: HttpRequest, caller: Caller, release_id: UUID) -> HttpRespo
         "problems": [plugin for plugin in shown["plugins"] if plugin["problem"]],
         "now": database_now(),
         "actions": actions_of(row) if may_release else (),
-        "copies": {"curl": curl(request, "GET", f"plugin-releases/{row.id}")},
+        "copies": {
+            "curl": curl(request, "GET", f"plugin-releases/{row.id}"),
+            "cpctl": cpctl("plugins", "releases", "show", str(row.number), *of_team(shown["team"])),
+        },
     }
     return render(request, "console/plugins/release.html", context)
 

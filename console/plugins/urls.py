@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from console.plugins import actions, configuration, pages, releases
+from console.plugins import actions, configuration, node_matrix, pages, releases
 
 urlpatterns = [
     path("plugins", pages.plugins, name="plugins"),
     path("plugins/<str:name>", pages.plugin, name="plugin"),
     path("plugin-releases", releases.releases, name="plugin-releases"),
+    path("plugin-releases:nodes", node_matrix.node_matrix, name="plugin-node-matrix"),
     path("plugin-releases:new", actions.create, name="plugin-release-new"),
     path("plugin-releases/<uuid:release_id>", releases.release, name="plugin-release"),
     path("plugin-releases/<uuid:release_id>/activate", actions.activate, name="plugin-release-activate"),

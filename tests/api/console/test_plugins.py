@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,15 @@ from django.test import Client
 
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
+from registry.plugin_releases.activation import beat, report
 from registry.plugin_releases.content_store import place_of
-from registry.plugin_releases.models import PluginConfig, PluginRelease, PluginSet
+from registry.plugin_releases.models import (
+    InstallationState,
+    PluginConfig,
+    PluginNode,
+    PluginRelease,
+    PluginSet,
+)
 from tests.api.registry.test_stored_jobs import AT, URL, prepare
 from tests.support.api_client import Api, logged_in, make_project, token_for
 from tests.support.plugin_sets import release_plugins
@@ -105,3 +113,26 @@ def test_readers_of_other_projects_see_no_job_and_viewers_get_no_buttons(release
     stranger = logged_in("sam", Role.VIEWER, scope=Scope(project="mine"))
     assert stranger.get(f"/{URL}").status_code == 403
     assert "orders.daily" not in text_of(stranger.get("/jobs"))
+
+
+def test_the_matrix_shows_what_each_node_has_of_each_release(browser, release):
+    newer = release_plugins("bq", image="registry.example/bq:2.0")
+    for node in ("node-a", "node-b", "node-c"):
+        beat(node, "1.0")
+    PluginNode.objects.filter(name="node-b").update(seen_at=AT)
+    report("node-a", release, InstallationState.ACTIVE, plugins={"bq": {"version": "1.4", "state": "active"}})
+    report("node-b", newer, InstallationState.DOWNLOADING, plugins={}, message="Half of it.")
+    PluginRelease.objects.filter(id=newer.id).update(lock_revision=newer.lock_revision + 1)
+
+    page = text_of(browser.get("/plugin-releases:nodes"))
+
+    rows = dict(re.findall(r'<th scope="row" class="name">([\w-]+) (.*?)</tr>', page, re.DOTALL))
+    assert list(rows) == ["node-a", "node-b", "node-c"]
+    assert ("live" in rows["node-a"], "silent" in rows["node-b"]) == (True, True)
+    assert [len(re.findall("not installed", row)) for row in rows.values()] == [1, 1, 2]
+    assert "bq 1.4" in rows["node-a"]
+    assert ("Half of it." in rows["node-b"], "an earlier lock" in rows["node-b"]) == (True, True)
+    heads = re.findall(r"(\d) live node", page)
+    # Newest first; a node that is silent does not count.
+    assert heads == ["0", "1"]
+    assert 'href="/plugin-releases:nodes"' in text_of(browser.get("/plugin-releases"))
