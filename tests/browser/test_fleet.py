@@ -40,6 +40,7 @@ CONFIG_PAGES = {
     "agent-configs": "/agent-configs",
     "agent-config": "/agent-configs/documents/api/acme/agents",
     "agent-config-conflicts": "/agent-configs/conflicts",
+    "agent-config-pin": "/agent-configs/conflicts/pin?kind=task_type&name=acme_sensor&team=acme",
     "agent-config-hand-over": HAND_OVER,
     "agent-config-try": "/agent-configs/try?team=acme&name=agents",
     "data-planes": "/agent-configs/planes",

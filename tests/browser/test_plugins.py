@@ -31,6 +31,7 @@ def test_every_page_of_plugins_and_jobs_hinders_nobody(look: Look, jane: Any) ->
         "plugins": "/plugins",
         "plugin": "/plugins/bq",
         "plugin-releases": "/plugin-releases",
+        "plugin-node-matrix": "/plugin-releases:nodes",
         "plugin-release": f"/plugin-releases/{release.id}",
         "plugin-rollback": f"/plugin-releases/{earlier.id}/rollback",
         "plugin-config": "/plugin-config",
