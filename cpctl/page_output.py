@@ -134,7 +134,10 @@ class ChangedRows:
 
 
 def first_and_rest(pages: Iterable[Page]) -> tuple[Page, Iterator[Any]]:
-    """Return the first page and an iterator over all pages, to detect an empty list before printing."""
+    """Return the first page with items, to detect an empty list before printing, and an iterator over all.
+
+    Pages of a text search may be empty although later ones are not.
+    """
     coming = iter(pages)
-    first = next(coming, [])
+    first = next((page for page in coming if page), [])
     return first, chain([first], coming)

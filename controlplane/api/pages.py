@@ -19,8 +19,10 @@ from rest_framework.response import Response
 from controlplane.api.field_selection import FULL, VIEWS, FieldSelection, read_selection
 from controlplane.api.fields import Query
 from controlplane.api.item_shapes import item_shape
+from controlplane.api.keysets import after, check_order
+from controlplane.api.scans import next_scan
 from controlplane.database.instances import load_instances
-from controlplane.errors import InvalidCursor
+from controlplane.errors import FieldError, InvalidCursor, InvalidRequest
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 200
@@ -108,11 +110,19 @@ class Page:
 
 
 def paginate(
-    request: Request, rows: QuerySet[Row, Row], *, order: Sequence[str], query: dict[str, Any]
+    request: Request,
+    rows: QuerySet[Row, Row],
+    *,
+    order: Sequence[str],
+    query: dict[str, Any],
+    scanned: QuerySet[Any, Any] | None = None,
 ) -> Page:
-    """Return the page of `rows` that the parsed parameters of a list request."""
+    """Return the page of `rows` that the parsed parameters of a list request. scanned: as of `load_page`."""
     page_request = page_request_of(request, query)
-    page = load_page(page_request, rows, order=order)
+    if scanned is not None and query.get("include_total"):
+        message = "A text search of this list has no total. Omit `include_total`, or `q`."
+        raise InvalidRequest(message, errors=[FieldError("?include_total", "not_allowed", message)])
+    page = load_page(page_request, rows, order=order, scanned=scanned)
     return replace(page, total=count_up_to(rows)) if query.get("include_total") else page
 
 
@@ -127,18 +137,27 @@ def page_request_of(request: Request, query: dict[str, Any]) -> PageRequest:
     )
 
 
-def load_page(page_request: PageRequest, rows: QuerySet[Row, Row], *, order: Sequence[str]) -> Page:
+def load_page(
+    page_request: PageRequest,
+    rows: QuerySet[Row, Row],
+    *,
+    order: Sequence[str],
+    scanned: QuerySet[Any, Any] | None = None,
+) -> Page:
     """Return one page of `rows` in `order`, whose last field must be unique. Raises InvalidCursor.
 
     Fields with a leading minus sign sort descending. None may be NULL.
+    scanned: rows of a text search, before it and before permissions; a page looks through some of them.
     """
+    check_order(rows.model, tuple(order))
     limit = page_request.limit
-    if page_request.cursor:
-        rows = rows.filter(_after(order, read_cursor(page_request, order)))
+    rest = after(order, read_cursor(page_request, order)) if page_request.cursor else Q()
+    scan = None if scanned is None else next_scan(scanned.filter(rest), order)
+    rows = rows.filter(rest, scan.condition) if scan else rows.filter(rest)
     candidates = load_instances(rows.order_by(*order)[: limit + 1])
     items = candidates[:limit]
     if len(candidates) <= limit:
-        return Page(items, None)
+        return Page(items, write_cursor(page_request, order, [*map(_plain, scan.last)]) if scan else None)
     return Page(items, write_cursor(page_request, order, key_of(items[-1], order)))
 
 
@@ -180,17 +199,6 @@ def page_response(request: Request, page: Page, show: Callable[[Any], dict[str, 
 def _selection(request: Request) -> FieldSelection:
     only, omit, view = (request.query_params.get(name, "") for name in ("only", "omit", "view"))
     return read_selection(only, omit, view, item_shape(request)) if only or omit or view else FieldSelection()
-
-
-def _after(order: Sequence[str], key: Sequence[Any]) -> Q:
-    """Return `(a, b) > (x, y)` as a condition; the leading `a >= x` lets an index find the start."""
-    fields = [name.lstrip("-") for name in order]
-    comparisons = [f"{name.lstrip('-')}__{'lt' if name.startswith('-') else 'gt'}" for name in order]
-    later = Q()
-    for depth, comparison in enumerate(comparisons):
-        equal = dict(zip(fields[:depth], key, strict=False))
-        later |= Q(**equal, **{comparison: key[depth]})
-    return Q(**{f"{comparisons[0]}e": key[0]}) & later
 
 
 def read_cursor(page_request: PageRequest, order: Sequence[str]) -> list[Any]:

@@ -17,6 +17,13 @@ class SortKeys:
     tie_break: tuple[str, ...]
     unique: tuple[tuple[str, ...], ...] = ()
 
+    @classmethod
+    def of(cls, *keys: str, tie_break: str = "id", **columns: str) -> SortKeys:
+        """Return keys with one column each: that with its name, or the given one."""
+        return cls(
+            {name: (name,) for name in keys} | {key: (name,) for key, name in columns.items()}, (tie_break,)
+        )
+
     def order(self, sort: str) -> tuple[str, ...]:
         """Return the columns of keys such as `-environment,name`. Raises LookupError for an unknown key.
 

@@ -14,13 +14,13 @@ from controlplane.api.sort_keys import SortKeys, split
 class SortField(serializers.CharField):
     """Keys to sort by. The value is the order: columns for `paginate`."""
 
-    def __init__(self, sort_keys: SortKeys, *, default: str, **options: Any) -> None:
+    def __init__(self, sort_keys: SortKeys, **options: Any) -> None:
         self.sort_keys = sort_keys
         names = ", ".join(f"`{key}`" for key in sort_keys.columns)
         options.setdefault(
             "help_text", f"Sort by these keys, separated by commas; `-` for descending order. Keys: {names}."
         )
-        super().__init__(required=False, default=default, **options)
+        super().__init__(required=False, **options)
         key = f"-?({'|'.join(map(re.escape, sort_keys.columns))})"
         set_override(self, "field", {"type": "string", "pattern": f"^{key}(,{key})*$"})
 

@@ -12,10 +12,13 @@ from django.db.models.functions import Now
 from rest_framework import serializers
 
 from controlplane.api.fields import Instant, field_errors
+from controlplane.api.sort_keys import SortKeys
 from controlplane.errors import FieldError, InvalidRequest
 
 ASCENDING, DESCENDING = "asc", "desc"
 ORDERS = [(order, order) for order in (ASCENDING, DESCENDING)]
+# Logs have one order, of time; `sort` has the form that it has in other lists.
+TIME_KEYS = SortKeys({"at": ("at",)}, tie_break=("at",))
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = re.compile(r"(?:[0-9]{1,6}[smhdw]){1,5}")
 _PART = re.compile(r"([0-9]+)([smhdw])")
@@ -50,6 +53,16 @@ class UntilField(SinceField):
     def __init__(self, **options: Any) -> None:
         options.setdefault("help_text", UNTIL_HELP)
         super().__init__(**options)
+
+
+def with_order(query: dict[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters with `order` from `sort`. sent: as they were sent. Raises ValidationError."""
+    if "sort" in sent and "order" in sent:
+        message = "`sort=at` is the same as `order=asc`. Send one of the two."
+        raise serializers.ValidationError({"order": [serializers.ErrorDetail(message, code="not_allowed")]})
+    if "sort" not in query:
+        return query
+    return {**query, "order": DESCENDING if query["sort"][0].startswith("-") else ASCENDING}
 
 
 def newer_than(since: timedelta | datetime) -> Q:

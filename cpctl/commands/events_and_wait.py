@@ -46,6 +46,7 @@ def show_events(
     type: _Type = "",
     object_type: _ObjectType = "",
     object_id: _ObjectId = "",
+    search: options.Text = "",
     limit: options.Limit = None,
     watch: Annotated[bool, typer.Option("--watch", help="Follow new events.")] = False,
     output: options.Output = Format.TABLE,
@@ -56,13 +57,14 @@ def show_events(
     \b
     cpctl events --since 2h --until 1h --object-type agent
     cpctl events --after 0 --limit 100
+    cpctl events --search prod-eu-1 --since 1d
     """
     if ctx.invoked_subcommand:
         return None
     query = {"type": type, "object_type": object_type, "object_id": object_id, "since": since}
     if watch:
         return _watch(query, after, output)
-    query["until"] = until
+    query |= {"q": search, "until": until}
     most = limit or (None if since else _EVENTS)
     api = SESSION.api()
     pages = (

@@ -44,7 +44,7 @@ def get(
     changed_by: Annotated[
         str, typer.Option(help="Filter overrides by the principal who last changed them.")
     ] = "",
-    search: Annotated[str, typer.Option("--search", help="Filter overrides and agents by text.")] = "",
+    search: Annotated[str, typer.Option("--search", help="Filter by text.")] = "",
     value: Annotated[
         str, typer.Option(help="Filter overrides by a value that they set, such as limits.cpu=4.")
     ] = "",
@@ -66,6 +66,7 @@ def get(
     cpctl get overrides --manager git --search gpu --sort=-changed_at
     cpctl get overrides --value limits.cpu=4
     cpctl get agents --state unavailable -o name
+    cpctl get sinks --search pager --sort state,-created_at
     cpctl get projects flytesnacks -o json
     """
     object_kind = kind_named(kind)
@@ -154,10 +155,15 @@ def is_id(name: str) -> bool:
 def _filters(kind: Kind, filters: dict[str, str]) -> dict[str, str]:
     """Return the filters that are set. Raises UsageError if the kind does not support one."""
     set_filters = {name: value for name, value in filters.items() if value}
-    if strange := [name for name in set_filters if name not in kind.filters]:
+    if strange := [name for name in set_filters if name not in kind.filters | _common(kind)]:
         names = ", ".join(filter_name.replace("_", "-") for filter_name in strange)
         raise UsageError(f"{kind.name} cannot be filtered by {names}.")
     return set_filters
+
+
+def _common(kind: Kind) -> frozenset[str]:
+    """Return the filters of nearly all lists; the server refuses them where there are none."""
+    return frozenset() if kind.name in _WITHOUT_PAGES else frozenset({"q", "sort"})
 
 
 def _state_of(kind: Kind) -> str:

@@ -68,6 +68,7 @@ State = Annotated[str, typer.Option(help="Filter agents and resources by state, 
 ServiceType = Annotated[str, typer.Option(help="Filter agents and resources by service type.")]
 Selector = Annotated[str, typer.Option("-l", "--selector", help="Label selector, such as team=ml,tier!=dev.")]
 Search = Annotated[str, typer.Option("--search", help="Filter by part of the name.")]
+Text = Annotated[str, typer.Option("--search", help="Filter by text.")]
 Sort = Annotated[
     str, typer.Option(help="Sort by these keys, such as name,-created_at; - for descending order.")
 ]

@@ -24,6 +24,8 @@ def list_pools(
         str,
         typer.Option(help="pool: units that programs lease. quota: counts of what exists. Default: both."),
     ] = "",
+    search: options.Text = "",
+    sort: options.Sort = "",
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
@@ -34,7 +36,7 @@ def list_pools(
     cpctl pools list -o wide
     cpctl pools list --kind quota
     """
-    query = change_options.non_empty(kind=kind)
+    query = change_options.non_empty(kind=kind, q=search, sort=sort)
     get.list_of(POOL, query, output, headers=not no_headers, limit=limit)
 
 

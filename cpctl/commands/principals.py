@@ -25,13 +25,19 @@ class PrincipalKind(StrEnum):
 
 
 @principals.command("list")
-def list_principals(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+def list_principals(
+    *,
+    search: options.Text = "",
+    sort: options.Sort = "",
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+) -> None:
     """List principals.
 
     \b
-    cpctl principals list
+    cpctl principals list --sort kind,name
     """
-    get.list_of(kind_named("principals"), {}, output, headers=not no_headers)
+    get.list_of(kind_named("principals"), {"q": search, "sort": sort}, output, headers=not no_headers)
 
 
 @principals.command("create")

@@ -40,6 +40,8 @@ def list_resources(
     domain: options.Domain = "",
     selector: options.Selector = "",
     show_deleted: resource_options.ShowDeleted = False,
+    search: options.Text = "",
+    sort: options.Sort = "",
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
@@ -49,6 +51,7 @@ def list_resources(
     \b
     cpctl resources list --state failed --state deletion_failed
     cpctl resources list --agent prod-eu-1 -l tier=gold -o wide
+    cpctl resources list --search vm- --sort state,-created_at
     """
     query = resource_options.query(
         state,
@@ -59,6 +62,8 @@ def list_resources(
         project=project,
         domain=domain,
         selector=selector,
+        q=search,
+        sort=sort,
     )
     get.list_of(RESOURCE, query, output, headers=not no_headers, limit=limit)
 

@@ -22,6 +22,8 @@ Expression = Annotated[str, typer.Option(help="Part of CloudEvents SQL that even
 def list_sinks(
     *,
     state: Annotated[str, typer.Option(help="Filter by state: active, paused, disabled.")] = "",
+    search: options.Text = "",
+    sort: options.Sort = "",
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
@@ -32,7 +34,9 @@ def list_sinks(
     cpctl sinks list
     cpctl sinks list --state disabled -o wide
     """
-    get.list_of(SINK, {"state": state}, output, headers=not no_headers, limit=limit)
+    get.list_of(
+        SINK, {"state": state, "q": search, "sort": sort}, output, headers=not no_headers, limit=limit
+    )
 
 
 @sinks.command("show")

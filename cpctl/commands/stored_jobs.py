@@ -55,6 +55,8 @@ def list_jobs(
     *,
     project: Annotated[str, typer.Option("-p", "--project", help="Of one project.")] = "",
     plugin: Annotated[str, typer.Option(help="Whose task or hook is this plugin.")] = "",
+    search: options.Text = "",
+    sort: options.Sort = "",
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
     limit: options.Limit = None,
@@ -64,7 +66,7 @@ def list_jobs(
     \b
     cpctl jobs list --plugin bq2bq
     """
-    query = {name: value for name, value in (("project", project), ("plugin", plugin)) if value}
+    query = {"project": project, "plugin": plugin, "q": search, "sort": sort}
     get.list_of(JOB, query, output, headers=not no_headers, limit=limit)
 
 

@@ -59,6 +59,7 @@ def audit(
     object_type: Annotated[str, typer.Option(help="Filter by object type, such as override.")] = "",
     object_id: Annotated[str, typer.Option(help="Filter by object id.")] = "",
     request: Annotated[str, typer.Option(help="Filter by request id.")] = "",
+    search: options.Text = "",
     since: options.Since = "",
     until: options.Until = "",
     limit: options.Limit = None,
@@ -70,8 +71,9 @@ def audit(
     \b
     cpctl audit --since 2h --until 1h
     cpctl audit --actor ada --object-type override -o wide
+    cpctl audit --search max_parallelism --since 7d
     """
     query = {"actor": actor, "object_type": object_type, "object_id": object_id, "request_id": request}
     most = limit or (None if since else _RECORDS)
-    filters = {**query, "since": since, "until": until}
+    filters = {**query, "q": search, "since": since, "until": until}
     get.list_of(kind_named("audit"), filters, output, headers=not no_headers, limit=most)

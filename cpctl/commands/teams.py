@@ -22,6 +22,8 @@ Title = Annotated[str, typer.Option(help="Title of the team.")]
 def list_teams(
     *,
     member: Annotated[str, typer.Option(help="Filter by member.")] = "",
+    search: options.Text = "",
+    sort: options.Sort = "",
     output: options.Output = Format.TABLE,
     no_headers: options.NoHeaders = False,
 ) -> None:
@@ -30,7 +32,8 @@ def list_teams(
     \b
     cpctl teams list --member ada
     """
-    get.list_of(TEAM, change_options.non_empty(member=member), output, headers=not no_headers)
+    query = change_options.non_empty(member=member, q=search, sort=sort)
+    get.list_of(TEAM, query, output, headers=not no_headers)
 
 
 @teams.command("show")

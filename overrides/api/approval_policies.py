@@ -16,6 +16,9 @@ from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, StrictSerializer, Text, Whole, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
@@ -58,6 +61,11 @@ class ApprovalPolicyPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
+class ApprovalPolicyListQuery(PageQuery):
+    q = SearchField("project", "domain", "workflow", "reason", "created_by")
+    sort = SortField(SortKeys.of("approvals", created_at="id"), default="created_at")
+
+
 class PolicyCollection(Endpoint):
     actions = {"GET": Action.OVERRIDE_READ, "POST": Action.APPROVAL_WRITE}
     problems = {"POST": (errors.UnknownProject, errors.UnknownDomain, errors.InvalidScope, errors.Conflict)}
@@ -67,14 +75,18 @@ class PolicyCollection(Endpoint):
         summary="List approval policies",
         description="Lists policies that cover scopes which the caller can read.",
         tags=_TAGS,
-        parameters=[PageQuery],
+        parameters=[ApprovalPolicyListQuery],
         responses=ApprovalPolicyPage,
         examples=[examples.POLICY_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
+        query = ApprovalPolicyListQuery.parse(request)
         rows = ApprovalPolicy.objects.filter(visible(caller_of(request)))
-        return page_response(request, paginate(request, rows, order=("id",), query=query), show_policy_row)
+        return page_response(
+            request,
+            paginate(request, rows.filter(query["q"]), order=query["sort"], query=query),
+            show_policy_row,
+        )
 
     @extend_schema(
         operation_id="approval_policies_create",

@@ -11,6 +11,9 @@ from rest_framework import serializers
 from controlplane.api.fields import Flag, Instant, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.scopes import Scope
 from overrides.api.plan_schemas import CHANGE_KINDS, LeafDifference
 from overrides.api.schemas import AttributesField
@@ -140,6 +143,10 @@ class ChangeRequestListQuery(PageQuery):
     project = serializers.CharField(required=False, help_text="Only this project.")
     domain = serializers.CharField(required=False, help_text="Only this domain.")
     resource_type = serializers.CharField(required=False, help_text="Only this type.")
+    q = SearchField("resource_type", "project", "workflow", "message", "ticket", "created_by")
+    sort = SortField(
+        SortKeys.of("state", "resource_type", "created_by", created_at="id"), default="created_at"
+    )
 
 
 def show_requests(rows: Sequence[ChangeRequest]) -> list[dict[str, Any]]:

@@ -64,7 +64,7 @@ class RequestCollection(Endpoint):
             rows = rows.filter(authored_by(caller))
         if "assigned" in query:
             rows = rows.filter(assigned_to(caller))
-        page = paginate(request, rows, order=("id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         shown = {row.id: content for row, content in zip(page.items, show_requests(page.items), strict=True)}
         return page_response(request, page, lambda row: shown[row.id])
 

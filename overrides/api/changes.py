@@ -17,6 +17,9 @@ from controlplane.api.etags import parse_precondition
 from controlplane.api.fields import Flag, Instant, Query, StrictSerializer, Text, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS, Scope
@@ -93,6 +96,8 @@ class ChangeListQuery(PageQuery):
         help_text="Only pending changes that the scope of `project`, `domain`, `workflow` and `launch_plan` "
         "inherits: those at the scope and above. They say until when its effective values apply.",
     )
+    q = SearchField("resource_type", "project", "workflow", "message", "created_by")
+    sort = SortField(SortKeys.of("state", "resource_type", "at", created_at="id"), default="created_at")
 
 
 def _affecting(request: Request, query: dict[str, Any]) -> Any:
@@ -138,7 +143,9 @@ class ChangeCollection(Endpoint):
             rows = OverrideChange.objects.within(caller_of(request).scopes_for(Action.OVERRIDE_READ))
             names = ["state", "resource_type", *SEGMENTS]
         rows = rows.filter(**{name: query[name] for name in names if name in query})
-        return page_response(request, paginate(request, rows, order=("id",), query=query), show_change)
+        return page_response(
+            request, paginate(request, rows.filter(query["q"]), order=query["sort"], query=query), show_change
+        )
 
     @extend_schema(
         operation_id="override_changes_create",

@@ -18,6 +18,9 @@ from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Instant, Query, StrictSerializer, Text, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.database.clock import statement_now
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.roles import Action
@@ -70,6 +73,8 @@ class OverrideFreezePage(serializers.Serializer[Any]):
 
 class FreezeListQuery(PageQuery):
     state = serializers.ChoiceField(choices=FREEZE_STATES, required=False, help_text="Only in this state.")
+    q = SearchField("project", "domain", "workflow", "reason", "created_by")
+    sort = SortField(SortKeys.of("starts_at", "ends_at", created_at="id"), default="created_at")
 
 
 class FreezeCollection(Endpoint):
@@ -92,7 +97,7 @@ class FreezeCollection(Endpoint):
             in_state(FreezeState(query["state"]), now) if "state" in query else OverrideFreeze.objects.all()
         )
         rows = rows.filter(visible(caller_of(request)))
-        page = paginate(request, rows, order=("id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, partial(show_freeze, now=now))
 
     @extend_schema(

@@ -15,6 +15,9 @@ from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.pages import PageQuery, page_response, paginate
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.database.scoped import overlapping
 from controlplane.errors import FieldError, InvalidRequest, NameTaken, UnknownGuardRail
 from controlplane.identity.roles import Action
@@ -79,6 +82,8 @@ class GuardRailPage(serializers.Serializer[Any]):
 
 class RailListQuery(PageQuery, AsOfQuery):
     resource_type = serializers.CharField(required=False, help_text="Only this type.")
+    q = SearchField("name", "resource_type", "pointer", "reason", "changed_by")
+    sort = SortField(SortKeys.of("name", "resource_type", tie_break="name"), default="name")
 
 
 class GuardRailWithPlan(GuardRailRead):
@@ -114,7 +119,9 @@ class RailCollection(Endpoint):
         rows = _visible(request, as_of(query))
         if "resource_type" in query:
             rows = rows.filter(resource_type=query["resource_type"])
-        return page_response(request, paginate(request, rows, order=("name",), query=query), show_rail)
+        return page_response(
+            request, paginate(request, rows.filter(query["q"]), order=query["sort"], query=query), show_rail
+        )
 
 
 class RailItem(Endpoint):

@@ -8,7 +8,9 @@ from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
 from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from overrides.models import Domain, Project, ProjectState
 from overrides.projects import ProjectFields
 from overrides.querysets import PROJECT_SORT_KEYS
@@ -72,6 +74,11 @@ class DomainRead(serializers.Serializer[Any]):
     id = serializers.CharField()
     name = serializers.CharField()
     created_at = serializers.DateTimeField()
+
+
+class DomainListQuery(PageQuery):
+    q = SearchField("id", "name")
+    sort = SortField(SortKeys.of("id", "name", "created_at"), default="id")
 
 
 class DomainPage(serializers.Serializer[Any]):

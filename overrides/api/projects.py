@@ -11,7 +11,7 @@ from controlplane.api.bodies import MergePatchParser
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
-from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.pages import page_response, paginate
 from controlplane.errors import UnknownDomain, UnknownProject
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
@@ -135,13 +135,13 @@ class DomainCollection(Endpoint):
         summary="List domains",
         description="Domains such as development, staging and production; every project has all of them.",
         tags=["projects and domains"],
-        parameters=[PageQuery],
+        parameters=[project_schemas.DomainListQuery],
         responses=project_schemas.DomainPage,
         examples=[examples.DOMAIN_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
-        page = paginate(request, Domain.objects.all(), order=("id",), query=query)
+        query = project_schemas.DomainListQuery.parse(request)
+        page = paginate(request, Domain.objects.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, project_schemas.show_domain)
 
     @extend_schema(

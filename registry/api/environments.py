@@ -15,6 +15,9 @@ from controlplane import errors
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import StrictSerializer, Text, Whole, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.states import State
@@ -76,6 +79,8 @@ class FleetGuardPage(serializers.Serializer[Any]):
 
 class FleetGuardQuery(PageQuery):
     engaged = serializers.BooleanField(required=False, help_text="Filter by whether the guard is engaged.")
+    q = SearchField(environment="name")
+    sort = SortField(SortKeys.of(environment="name", tie_break="name"), default="environment")
 
 
 class FleetGuardRulingWrite(StrictSerializer):
@@ -114,7 +119,7 @@ class FleetGuards(Endpoint):
         rows = visible_environments(caller)
         if "engaged" in query:
             rows = rows.filter(guard_engaged_at__isnull=not query["engaged"])
-        page = paginate(request, rows, order=("name",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         conceal_other_teams(page.items, caller)
         counts = guard_counts(caller)
         return page_response(

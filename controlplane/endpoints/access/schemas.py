@@ -9,8 +9,12 @@ from rest_framework import serializers
 from controlplane.access.models import AuditRecord, Principal, PrincipalKind, Token
 from controlplane.api.fields import Flag, Instant, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
+from controlplane.api.scans import NOTE
 from controlplane.api.scopes import ScopeRead, ScopeWrite, show_scope
-from controlplane.api.time_range import DESCENDING, ORDERS, SinceField, UntilField
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
+from controlplane.api.time_range import DESCENDING, ORDERS, TIME_KEYS, SinceField, UntilField, with_order
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 
@@ -86,6 +90,11 @@ class PrincipalPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
+class PrincipalListQuery(PageQuery):
+    q = SearchField("name")
+    sort = SortField(SortKeys.of("name", "kind", "is_active", "created_at", tie_break="name"), default="name")
+
+
 class TokenWrite(StrictSerializer):
     name = Text(max_length=63, help_text="Purpose of the token.")
     principal = Text(
@@ -134,6 +143,8 @@ class TokenListQuery(PageQuery):
     principal = serializers.CharField(
         required=False, help_text="Owner. Default: the caller. Other owners require administration of access."
     )
+    q = SearchField("name", "hint")
+    sort = SortField(SortKeys.of("name", created_at="id"), default="created_at")
 
 
 class AuditRecordRead(serializers.Serializer[Any]):
@@ -179,6 +190,11 @@ class AuditListQuery(PageQuery):
     order = serializers.ChoiceField(
         choices=ORDERS, required=False, default=DESCENDING, help_text="Sort order. `desc`: newest first."
     )
+    sort = SortField(TIME_KEYS, help_text="The same as `order`: `at` or `-at`.")
+    q = SearchField("actor", "action", "object_id", "reason", "before", "after", note=NOTE)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        return with_order(attrs, self.initial_data)
 
 
 def show_principal(principal: Principal) -> dict[str, Any]:

@@ -18,6 +18,9 @@ from controlplane.access.models import Session
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import StrictSerializer, Text, parse_body
 from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.endpoints.access.password_queue import RETRY_SECONDS, is_full
 from controlplane.endpoints.access.self_service import require_own_or
 from controlplane.errors import PermissionDenied, TooManyAttempts
@@ -67,6 +70,8 @@ class SessionListQuery(PageQuery):
     principal = serializers.CharField(
         required=False, help_text="Owner. Default: the caller. Other owners require administration of access."
     )
+    q = SearchField("address", "browser", "provider")
+    sort = SortField(SortKeys.of("last_used_at", "expires_at", created_at="id"), default="-created_at")
 
 
 class EndSessionsWrite(StrictSerializer):
@@ -144,7 +149,9 @@ class SessionCollection(Endpoint):
         owner = query.get("principal", caller_of(request).name)
         require_own_or(caller_of(request), Action.ACCESS_READ, owner)
         current = session_digest(request._request)
-        page = paginate(request, sessions.current_sessions(owner), order=("-id",), query=query)
+        page = paginate(
+            request, sessions.current_sessions(owner).filter(query["q"]), order=query["sort"], query=query
+        )
         return page_response(request, page, lambda session: _show(session, current))
 
 

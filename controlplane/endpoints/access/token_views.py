@@ -40,7 +40,11 @@ class TokenCollection(Endpoint):
         owner = query.get("principal", caller_of(request).name)
         require_own_or(caller_of(request), Action.ACCESS_READ, owner)
         rows = Token.objects.filter(principal__name=owner).select_related("principal")
-        return page_response(request, paginate(request, rows, order=("id",), query=query), schemas.show_token)
+        return page_response(
+            request,
+            paginate(request, rows.filter(query["q"]), order=query["sort"], query=query),
+            schemas.show_token,
+        )
 
     @extend_schema(
         operation_id="tokens_create",

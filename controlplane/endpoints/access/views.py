@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Q
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,14 +12,14 @@ from rest_framework.response import Response
 from controlplane import errors
 from controlplane.access import organisations, principals
 from controlplane.access.login import passwords
-from controlplane.access.models import Principal, PrincipalKind
+from controlplane.access.models import AuditRecord, Principal, PrincipalKind
 from controlplane.access.teams.memberships import teams_of
 from controlplane.access.teams.organisations import check_own_organisation
 from controlplane.access.teams.visible_teams import get_visible_team
 from controlplane.access.visible_audit import visible_records
 from controlplane.api.endpoints import OF_LISTS, Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
-from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.pages import page_response, paginate
 from controlplane.api.scopes import show_scope
 from controlplane.api.time_range import ASCENDING, in_range
 from controlplane.endpoints.access import examples, schemas
@@ -88,14 +89,17 @@ class PrincipalCollection(Endpoint):
         summary="List principals",
         description="Returns people, services and agents, whether active or not.",
         tags=["access"],
-        parameters=[PageQuery],
+        parameters=[schemas.PrincipalListQuery],
         responses=schemas.PrincipalPage,
         examples=[examples.PRINCIPAL_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
+        query = schemas.PrincipalListQuery.parse(request)
         page = paginate(
-            request, Principal.objects.select_related("organisation"), order=("name",), query=query
+            request,
+            Principal.objects.select_related("organisation").filter(query["q"]),
+            order=query["sort"],
+            query=query,
         )
         return page_response(request, page, schemas.show_principal)
 
@@ -181,12 +185,12 @@ class AuditCollection(Endpoint):
     )
     def get(self, request: Request) -> Response:
         query = schemas.AuditListQuery.parse(request)
-        rows = visible_records(caller_of(request))
-        body = ("actor", "object_type", "object_id", "request_id")
-        rows = rows.filter(**{name: query[name] for name in body if name in query})
-        rows = rows.filter(in_range(query))
+        names = ("actor", "object_type", "object_id", "request_id")
+        chosen = Q(in_range(query), **{name: query[name] for name in names if name in query})
+        rows = visible_records(caller_of(request)).filter(chosen, query["q"])
+        scanned = AuditRecord.objects.filter(chosen) if query["q"] else None
         order = ("id",) if query["order"] == ASCENDING else ("-id",)
-        page = paginate(request, rows, order=order, query=query)
+        page = paginate(request, rows, order=order, query=query, scanned=scanned)
         return page_response(request, page, schemas.show_audit_record)
 
 

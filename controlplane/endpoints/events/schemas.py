@@ -8,8 +8,11 @@ from rest_framework import serializers
 
 from controlplane.api.fields import Query
 from controlplane.api.pages import DEFAULT_LIMIT, MAX_LIMIT
+from controlplane.api.scans import NOTE
 from controlplane.api.scopes import ScopeRead, show_scope
-from controlplane.api.time_range import ORDERS, SinceField, UntilField
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
+from controlplane.api.time_range import ORDERS, TIME_KEYS, SinceField, UntilField, with_order
 from controlplane.events.models import Event
 from controlplane.events.stream_protocol import CLOUDEVENTS, NATIVE
 from controlplane.scopes import Scope
@@ -40,6 +43,8 @@ class FollowQuery(Query):
         help_text="Sort order. `desc` (newest first) is the default; following with `after`, `wait` or a"
         " stream uses `asc`.",
     )
+    sort = SortField(TIME_KEYS, help_text="The same as `order`: `at` or `-at`.")
+    q = SearchField("type", "object_id", "actor", "data", note=NOTE.replace("next page", "`next_before`"))
     limit = serializers.IntegerField(
         required=False,
         min_value=0,
@@ -63,6 +68,9 @@ class FollowQuery(Query):
         help_text="`cloudevents`: as CloudEvents 1.0, with the attributes that webhooks get. A stream has"
         " them as `data`; other responses are `application/cloudevents-batch+json`.",
     )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        return with_order(attrs, self.initial_data)
 
 
 class EventRead(serializers.Serializer[Any]):

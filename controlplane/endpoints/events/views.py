@@ -21,6 +21,7 @@ from controlplane.database.instances import load_instances
 from controlplane.delivery.changes import described
 from controlplane.delivery.cloudevents import BATCH
 from controlplane.endpoints.events.cloudevents import CLOUDEVENTS_EXAMPLE, batch_response, stream_text
+from controlplane.endpoints.events.listing import check_search, event_page, newest_page
 from controlplane.endpoints.events.schemas import (
     CloudEventRead,
     EventList,
@@ -32,7 +33,7 @@ from controlplane.endpoints.events.schemas import (
 from controlplane.endpoints.events.watch_header import hand_over
 from controlplane.errors import EventsGone, FieldError, InvalidRequest, UnknownEventType
 from controlplane.events import log, types
-from controlplane.events.models import Event, EventQuerySet
+from controlplane.events.models import Event
 from controlplane.events.stream_protocol import CLOUDEVENTS, Watch, as_text, bookmark
 from controlplane.events.visibility import event_filter_for, readable_events
 from controlplane.identity.callers import Caller
@@ -137,11 +138,15 @@ class EventCollection(Endpoint):
         filters = {k: query[k] for k in ("type", "object_type", "object_id") if k in query}
         rows = readable_events(event_filter).filter(in_range(query), **filters)
         most = min(query["limit"] or DEFAULT_LIMIT, MAX_LIMIT)
+        if query["q"]:
+            check_search(query, follows=follows)
+            logged = Event.objects.filter(in_range(query), **filters)
+            return Response(newest_page(rows.filter(query["q"]), query, last_before, logged))
         if not follows:
-            older = rows.numbered_before(query.get("before"))
             if query["format"] == CLOUDEVENTS:
+                older = rows.numbered_before(query.get("before"))
                 return batch_response(load_instances(older[:most]), caller)
-            return Response(_newest(older, most, last_before))
+            return Response(newest_page(rows, query, last_before))
         events = load_instances(rows.numbered_after(after)[:most])
         last = _last_returned(events, full=len(events) >= most, last_before=last_before)
         watch = Watch(last, str(caller.principal_id), event_filter, wait=query["wait"], **filters)
@@ -168,21 +173,8 @@ def _follows(request: Request, query: dict[str, Any], *, streams: bool) -> bool:
     return bool(follows) or query.get("order") == ASCENDING
 
 
-def _newest(rows: EventQuerySet, most: int, last_before: int) -> dict[str, Any]:
-    """Return a page with the newest events first. last_before: the last number before the read."""
-    rows_read = load_instances(rows[: most + 1])
-    events = rows_read[:most]
-    last = max(last_before, events[0].seq or 0) if events else last_before
-    return _page(events, next_after=last, next_before=events[-1].seq if len(rows_read) > most else None)
-
-
-def _page(events: list[Event], *, next_after: int, next_before: int | None) -> dict[str, Any]:
-    items = [show_event(event) for event in events]
-    return {"items": items, "next_after": next_after, "next_before": next_before}
-
-
 def _listed(events: list[Event], next_after: int) -> HttpResponseBase:
-    return Response(_page(events, next_after=next_after, next_before=None))
+    return Response(event_page(events, next_after=next_after, next_before=None))
 
 
 def _last_returned(events: list[Event], *, full: bool, last_before: int) -> int:

@@ -8,6 +8,9 @@ from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.notifications.models import ALERT_STATES, SEVERITIES, Alert
 from controlplane.notifications.sending import Note
 
@@ -47,6 +50,8 @@ class AlertQuery(PageQuery):
     state = serializers.ChoiceField(ALERT_STATES, required=False, help_text="All states if omitted.")
     severity = serializers.ChoiceField(SEVERITIES, required=False, help_text="All severities if omitted.")
     rule = serializers.UUIDField(required=False, help_text="Id of a rule.")
+    q = SearchField("title", "text", "event_type", "object_id")
+    sort = SortField(SortKeys.of("state", "severity", "count", "last_at", first_at="id"), default="-first_at")
 
 
 class NoteWrite(StrictSerializer):

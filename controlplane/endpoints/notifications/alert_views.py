@@ -48,7 +48,7 @@ class AlertCollection(Endpoint):
         for name in ("state", "severity", "rule"):
             if name in query:
                 rows = rows.filter(**{name: query[name]})
-        page = paginate(request, rows, order=("-id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_alert)
 
 

@@ -8,6 +8,9 @@ from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.delivery.kinds import Sent
 from controlplane.delivery.models import Sink, SinkState
 from controlplane.notifications.channel_changes import ChannelTerms, kind_of_channel
@@ -103,6 +106,8 @@ class NotificationChannelPage(serializers.Serializer[Any]):
 
 class NotificationChannelQuery(PageQuery):
     kind = serializers.ChoiceField(CHANNEL_KINDS, required=False, help_text="All kinds if omitted.")
+    q = SearchField("name", "reason")
+    sort = SortField(SortKeys.of("name", "kind", "state", created_at="id"), default="-created_at")
 
 
 class ChannelTestResult(serializers.Serializer[Any]):

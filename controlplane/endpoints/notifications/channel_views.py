@@ -58,7 +58,7 @@ class ChannelCollection(Endpoint):
         rows = channel_changes.visible_channels(caller_of(request))
         if "kind" in query:
             rows = rows.filter(kind=stored_kind(query["kind"]))
-        page = paginate(request, rows, order=("-id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_channel)
 
     @extend_schema(

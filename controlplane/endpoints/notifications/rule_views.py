@@ -45,7 +45,7 @@ class RuleCollection(Endpoint):
         rows = rule_changes.visible_rules(caller_of(request))
         if query["is_active"] is not None:
             rows = rows.filter(is_active=query["is_active"])
-        page = paginate(request, rows, order=("-id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_rule)
 
     @extend_schema(

@@ -8,6 +8,9 @@ from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.endpoints.sinks.schemas import SinkFilterWrite
 from controlplane.notifications.models import MODES, SEVERITIES, NotificationRule
 from controlplane.notifications.occurrences import Occurrence
@@ -137,6 +140,8 @@ class NotificationRuleQuery(PageQuery):
     is_active = serializers.BooleanField(
         required=False, allow_null=True, default=None, help_text="Only active rules, or only others."
     )
+    q = SearchField("name", "subject")
+    sort = SortField(SortKeys.of("name", "severity", "is_active", created_at="id"), default="-created_at")
 
 
 class RehearsedAlert(serializers.Serializer[Any]):

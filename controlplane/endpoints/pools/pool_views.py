@@ -41,7 +41,7 @@ class PoolCollection(Endpoint):
             rows = rows.filter(name__contains=query["name_contains"])
         if "kind" in query:
             rows = pools.of_kind(rows, query["kind"])
-        page = paginate(request, rows, order=("name",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         usage = pools.usage_of(page.items)
         return page_response(request, page, lambda pool: schemas.show_pool(pool, usage.get(pool.id)))
 

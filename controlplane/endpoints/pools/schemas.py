@@ -10,6 +10,9 @@ from controlplane.api.endpoints import ReasonedQuery
 from controlplane.api.fields import Flag, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeQuery, ScopeRead, show_scope
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.pools.ledger import Ledger, Obstacle, Reason
 from controlplane.pools.models import Pool, PoolLimit, PoolUsage
 from controlplane.pools.pools import FIELDS, PoolSpec
@@ -78,6 +81,8 @@ class PoolListQuery(PageQuery):
         required=False, max_length=255, help_text="Filter by a part of the name."
     )
     kind = serializers.ChoiceField(KINDS, required=False, help_text="Pools that programs lease, or quotas.")
+    q = SearchField("name", "title", "unit")
+    sort = SortField(SortKeys.of("name", "title", "capacity", "created_at", tie_break="name"), default="name")
 
 
 class PoolRead(serializers.Serializer[Any]):

@@ -10,6 +10,9 @@ from rest_framework import serializers
 from controlplane.api.fields import StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeWrite
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.api.time_range import SinceField
 from controlplane.delivery.expressions import MAX_LENGTH
 from controlplane.delivery.flavours import NATIVE, Flavour
@@ -27,6 +30,8 @@ MOST_OVERLAP = timedelta(days=7)
 
 class SinkListQuery(PageQuery):
     state = serializers.ChoiceField(SinkState.choices, required=False, help_text="All states if omitted.")
+    q = SearchField("name", "kind", "reason")
+    sort = SortField(SortKeys.of("name", "kind", "state", created_at="id"), default="-created_at")
 
 
 class SinkFilterWrite(StrictSerializer):

@@ -53,7 +53,7 @@ class SinkCollection(Endpoint):
         rows = sinks.visible_sinks(caller_of(request))
         if "state" in query:
             rows = rows.filter(state=query["state"])
-        page = paginate(request, rows, order=("-id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_sink)
 
     @extend_schema(

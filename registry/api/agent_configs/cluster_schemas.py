@@ -8,6 +8,10 @@ from rest_framework import serializers
 
 from controlplane.api.endpoints import MutationQuery, ReasonedQuery
 from controlplane.api.fields import Instant, StrictSerializer, Text, Whole
+from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -59,6 +63,11 @@ class ClusterRead(serializers.Serializer[Any]):
 
     class Meta:
         ref_name = "AgentConfigCluster"
+
+
+class ClusterListQuery(PageQuery):
+    q = SearchField("name", "principal", "collector")
+    sort = SortField(SortKeys.of("name", "created_at", tie_break="name"), default="name")
 
 
 class ClusterPage(serializers.Serializer[Any]):

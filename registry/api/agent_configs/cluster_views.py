@@ -14,7 +14,7 @@ from controlplane import errors
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, version_etag
 from controlplane.api.fields import Query, parse_body
-from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.publishing.admission_webhook import review
@@ -46,15 +46,15 @@ class ClusterCollection(Endpoint):
         summary="List registered clusters",
         description="Lists the clusters whose collectors report agent configurations.",
         tags=_TAGS,
-        parameters=[PageQuery],
+        parameters=[schemas.ClusterListQuery],
         responses=schemas.ClusterPage,
         examples=cluster_examples.CLUSTERS,
     )
     def get(self, request: Request) -> Response:
-        query, caller = PageQuery.parse(request), caller_of(request)
+        query, caller = schemas.ClusterListQuery.parse(request), caller_of(request)
         names = [row.name for row in readable_clusters(caller)]
         rows = RegisteredCluster.objects.filter(name__in=names)
-        page = paginate(request, rows, order=("name",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         counts = count_documents(names)
         return page_response(
             request, page, lambda row: schemas.show_cluster(row, counts.get(row.name, 0), caller)

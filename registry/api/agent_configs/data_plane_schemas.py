@@ -9,6 +9,9 @@ from rest_framework import serializers
 
 from controlplane.api.fields import Query, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.endpoints.events.schemas import MAX_WAIT_SECONDS
 from controlplane.identity.callers import Caller
 from overrides.api.schemas import AnyJSONField
@@ -123,6 +126,11 @@ class DataPlaneRead(serializers.Serializer[Any]):
         child=serializers.CharField(),
         help_text="Teams with a held change; `agent-config-parts` has the reasons.",
     )
+
+
+class DataPlaneListQuery(PageQuery):
+    q = SearchField("name", "release", "principal")
+    sort = SortField(SortKeys.of("name", "dialect", "release", tie_break="name"), default="name")
 
 
 class DataPlanePage(serializers.Serializer[Any]):

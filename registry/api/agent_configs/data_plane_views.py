@@ -14,7 +14,7 @@ from controlplane.api.bodies import MEDIA_TYPE
 from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
-from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.pages import page_response, paginate
 from controlplane.endpoints.events.watch_header import hand_over
 from controlplane.events.log import last_number
 from controlplane.identity.roles import Action
@@ -58,13 +58,13 @@ class DataPlaneCollection(Endpoint):
         summary="List data planes",
         description="Shows for each data plane the active revision and the one it reported as applied.",
         tags=_TAGS,
-        parameters=[PageQuery],
+        parameters=[schemas.DataPlaneListQuery],
         responses=schemas.DataPlanePage,
         examples=examples.PLANES,
     )
     def get(self, request: Request) -> Response:
-        query, caller = PageQuery.parse(request), caller_of(request)
-        page = paginate(request, readable_planes(caller), order=("name",), query=query)
+        query, caller = schemas.DataPlaneListQuery.parse(request), caller_of(request)
+        page = paginate(request, readable_planes(caller).filter(query["q"]), order=query["sort"], query=query)
         teams_by_plane = load_held_teams(page.items)
         return page_response(
             request,

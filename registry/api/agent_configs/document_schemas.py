@@ -10,6 +10,9 @@ from rest_framework import serializers
 
 from controlplane.api.fields import Flag, Query, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.identity.callers import Caller
 from registry.agent_configs.claims.redaction import redact_conditions, redact_conflict, redact_observations
 from registry.agent_configs.models import AgentConfig
@@ -141,10 +144,16 @@ class AgentConfigWrite(StrictSerializer):
     )
 
 
+_COLUMNS = ("team", "name", "source", "created_at", "changed_at", "changed_by")
+_SORT_KEYS = SortKeys({name: (name,) for name in _COLUMNS}, tie_break=("team", "name", "source"))
+
+
 class AgentConfigListQuery(PageQuery):
     team = serializers.CharField(required=False, help_text="Only documents of this team.")
     source = SourceName(required=False)  # type: ignore[assignment]  # as above
     valid = serializers.BooleanField(required=False, help_text="Only valid, or only invalid, documents.")
+    q = SearchField("team", "name", "source", "changed_by")
+    sort = SortField(_SORT_KEYS, default="team,name,source")
 
 
 class SourceQuery(Query):

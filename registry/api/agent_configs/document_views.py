@@ -67,7 +67,7 @@ class AgentConfigCollection(Endpoint):
         filters = {name: query[name] for name in ("team", "source") if name in query}
         if "valid" in query:
             rows = rows.filter(is_valid=query["valid"])
-        page = paginate(request, rows.filter(**filters), order=("team", "name", "source"), query=query)
+        page = paginate(request, rows.filter(query["q"], **filters), order=query["sort"], query=query)
         return page_response(request, page, document_schemas.show_summary)
 
 

@@ -8,6 +8,9 @@ from rest_framework import serializers
 
 from controlplane.api.fields import Flag, Instant, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.api.time_range import SinceField, UntilField
 from registry.agents.states import State
 from registry.bulk_changes.decisions import UNDOABLE, BulkAction, BulkState, ItemState
@@ -143,6 +146,8 @@ class AgentBulkChangeItemPage(serializers.Serializer[Any]):
 class BulkChangeListQuery(PageQuery):
     state = serializers.ChoiceField(choices=BULK_STATES, required=False, help_text="Only in this state.")
     action = serializers.ChoiceField(choices=BULK_ACTIONS, required=False, help_text="Only this action.")
+    q = SearchField("reason", "problem", "created_by")
+    sort = SortField(SortKeys.of("state", "action", created_at="id"), default="-created_at")
 
 
 class BulkChangeItemQuery(PageQuery):

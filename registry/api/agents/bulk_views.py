@@ -138,7 +138,7 @@ class BulkChangeCollection(Endpoint):
         query = schemas.BulkChangeListQuery.parse(request)
         rows = visible_changes(caller_of(request))
         rows = rows.filter(**{name: query[name] for name in ("state", "action") if name in query})
-        page = paginate(request, rows, order=("-id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_bulk_change)
 
 

@@ -11,6 +11,9 @@ from rest_framework import serializers
 
 from controlplane.access.team_models import Team
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.messaging.dead_letters import LetterState
 from controlplane.messaging.models import DeadLetter
 
@@ -24,6 +27,8 @@ _SHOWN = (
 
 class DeadLetterListQuery(PageQuery):
     state = serializers.ChoiceField(STATES, required=False, help_text="All states if omitted.")
+    q = SearchField("subject", "reason", "consumer", "resource_id")
+    sort = SortField(SortKeys.of("state", "consumer", at="id"), default="-at")
 
 
 class DeadLetterRead(serializers.Serializer[Any]):

@@ -64,7 +64,7 @@ class DeadLetterCollection(Endpoint):
         rows = visible_letters(caller_of(request)).defer("payload")
         if "state" in query:
             rows = rows.filter(state=query["state"])
-        page = paginate(request, rows, order=("-id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         slugs = schemas.slugs_of(page.items)
         return page_response(request, page, lambda letter: schemas.show_letter(letter, slugs))
 

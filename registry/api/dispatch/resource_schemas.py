@@ -13,12 +13,16 @@ from rest_framework import serializers
 from controlplane.api.endpoints import ReasonedQuery
 from controlplane.api.fields import Query, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
+from controlplane.api.scans import NOTE
 from controlplane.api.scopes import ScopeWrite
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.errors import InvalidRequest, InvalidScope
 from controlplane.scopes import SEGMENTS, Scope
 from registry.api.agents.schemas import LabelsField
 from registry.dispatch.lifecycle.states import Goal, ResourceState
 from registry.dispatch.models import ResourceRow
+from registry.dispatch.resources.search import SORT_KEYS
 from registry.listing import selectors
 
 STATES = [(state.value, state.value) for state in ResourceState]
@@ -161,6 +165,8 @@ class ResourceListQuery(PageQuery):
         allow_blank=True,
         help_text="Label selector as in Kubernetes: app=web,tier!=dev,region in (eu,us),!old.",
     )
+    q = SearchField("id", "service_type", "reason", "created_by", agent="agent_name", note=NOTE)
+    sort = SortField(SORT_KEYS, default="id")
     show_deleted = serializers.BooleanField(
         required=False, default=False, help_text="Include deleted resources, until their records expire."
     )

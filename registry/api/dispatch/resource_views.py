@@ -56,7 +56,7 @@ class ResourceCollection(Endpoint):
     @extend_schema(
         operation_id="resources_list",
         summary="List resources",
-        description="Filter by state, service type, project, domain, agent, team or label. Sorted by id.",
+        description="Filter by state, service type, project, domain, agent, team, label or text.",
         tags=_TAGS,
         parameters=[schemas.ResourceListQuery],
         responses=schemas.ResourcePage,
@@ -65,9 +65,9 @@ class ResourceCollection(Endpoint):
     def get(self, request: Request) -> Response:
         query = schemas.ResourceListQuery.parse(request)
         rows = search_resources(query, caller_of(request))
-        return page_response(
-            request, paginate(request, rows, order=("id",), query=query), schemas.show_resource
-        )
+        scanned = rows if query["q"] else None
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query, scanned=scanned)
+        return page_response(request, page, schemas.show_resource)
 
     @extend_schema(
         operation_id="resources_create",

@@ -9,6 +9,9 @@ from rest_framework import serializers
 from controlplane.api.endpoints import ReasonedQuery
 from controlplane.api.fields import Instant, Query, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from registry.api.jobs.schemas import (
     INSTANCE_TYPES,
     MOST_CHARACTERS,
@@ -37,11 +40,22 @@ class NamespaceChangeQuery(ReasonedQuery):
     namespace = Text(required=False, default="", allow_blank=True, max_length=63, help_text=_NAMESPACE_HELP)
 
 
+_SORT_KEYS = SortKeys(
+    {
+        **{name: (name,) for name in ("name", "namespace", "changed_at", "changed_by")},
+        "project": ("project_id",),
+    },
+    tie_break=("project_id", "name"),
+)
+
+
 class JobListQuery(PageQuery):
     project = Text(
         required=False, max_length=63, help_text="Of one project. If omitted: all that you may read."
     )
     plugin = Text(required=False, max_length=63, help_text="Whose task or hook is this plugin.")
+    q = SearchField("name", "namespace", "changed_by", project="project__id")
+    sort = SortField(_SORT_KEYS, default="project,name")
 
 
 class JobWrite(JobDocumentWrite):
@@ -103,6 +117,17 @@ class JobVariablesRead(serializers.Serializer[Any]):
     namespace = serializers.CharField()
     variables = serializers.DictField(child=serializers.CharField())
     version = serializers.IntegerField(help_text="0 if they were never written.")
+
+
+# Names of secrets are unique in a namespace of a project.
+_SECRET_SORT_KEYS = SortKeys(
+    {name: (name,) for name in ("name", "namespace", "changed_at")}, tie_break=("namespace", "name")
+)
+
+
+class JobSecretListQuery(PageQuery):
+    q = SearchField("name", "namespace")
+    sort = SortField(_SECRET_SORT_KEYS, default="namespace,name")
 
 
 class JobSecretWrite(StrictSerializer):

@@ -10,7 +10,7 @@ from controlplane import errors
 from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
-from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from registry.api.jobs import stored_examples as examples
@@ -43,7 +43,7 @@ class JobCollection(Endpoint):
             rows = rows.filter(project=query["project"])
         if "plugin" in query:
             rows = rows.filter(steps__plugin=query["plugin"]).distinct()
-        page = paginate(request, rows, order=("project_id", "name"), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_summary)
 
 
@@ -168,15 +168,15 @@ class JobSecretCollection(Endpoint):
         summary="List secrets of a project",
         description="Their names, never their values, of all namespaces.",
         tags=_TAGS,
-        parameters=[PageQuery],
+        parameters=[schemas.JobSecretListQuery],
         responses=schemas.JobSecretPage,
         examples=[examples.SECRETS],
     )
     def get(self, request: Request, project: str) -> Response:
-        query = PageQuery.parse(request)
+        query = schemas.JobSecretListQuery.parse(request)
         caller_of(request).require(Action.JOB_READ, Scope(project=project))
         rows = JobSecret.objects.filter(project=project)
-        page = paginate(request, rows, order=("namespace", "name"), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_secret)
 
 

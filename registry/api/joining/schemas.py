@@ -14,6 +14,9 @@ from controlplane.access.issuers.verify import MAX_LENGTH
 from controlplane.access.teams.owning_team import choose_team
 from controlplane.api.fields import Flag, StrictSerializer, Text, Whole
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.api.agents import schemas
@@ -120,6 +123,8 @@ def join_token_spec(body: Mapping[str, Any], caller: Caller) -> JoinTokenSpec:
 
 class JoinTokenListQuery(PageQuery):
     team = serializers.CharField(required=False, help_text="Filter by the team that owns the tokens.")
+    q = SearchField("name", "name_pattern", "environment", "created_by")
+    sort = SortField(SortKeys.of("name", "expires_at", "uses_left", created_at="id"), default="-created_at")
 
 
 class JoinTokenRead(serializers.Serializer[Any]):

@@ -94,7 +94,7 @@ class JoinTokenCollection(Endpoint):
         rows = readable_join_tokens(caller_of(request))
         if "team" in query:
             rows = rows.filter(team__slug=query["team"])
-        page = paginate(request, rows, order=("-id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, _show_token)
 
     @extend_schema(

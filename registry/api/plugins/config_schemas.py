@@ -9,6 +9,9 @@ from rest_framework import serializers
 from controlplane.api.endpoints import ReasonedQuery
 from controlplane.api.fields import Query, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from registry.plugin_releases.folder_source import STATES
 from registry.plugin_releases.folder_state import SourceState
 from registry.plugin_releases.models import PluginConfig, PluginSecret, PluginSource
@@ -39,6 +42,21 @@ class AllTeamsPageQuery(PageQuery):
         max_length=63,
         help_text="Of one team. If omitted: all that you may read.",
     )
+
+
+class PluginListQuery(AllTeamsPageQuery):
+    q = SearchField("name", "provider", "problem")
+    sort = SortField(SortKeys.of("name", "provider"), default="name")
+
+
+class PluginReleaseListQuery(AllTeamsPageQuery):
+    q = SearchField("message", "created_by", "waiting_for")
+    sort = SortField(SortKeys.of("state", "number", created_at="id"), default="-created_at")
+
+
+class PluginSecretListQuery(TeamPageQuery):
+    q = SearchField("name", "changed_by")
+    sort = SortField(SortKeys.of("name", "changed_at"), default="name")
 
 
 class PluginConfigWrite(StrictSerializer):

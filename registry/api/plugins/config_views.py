@@ -148,15 +148,15 @@ class PluginSecretCollection(Endpoint):
         summary="List secrets of providers",
         description="Their names, never their values.",
         tags=_TAGS,
-        parameters=[schemas.TeamPageQuery],
+        parameters=[schemas.PluginSecretListQuery],
         responses=schemas.PluginSecretPage,
         examples=[examples.SECRETS],
     )
     def get(self, request: Request) -> Response:
-        query = schemas.TeamPageQuery.parse(request)
+        query = schemas.PluginSecretListQuery.parse(request)
         plugin_set = find_set(caller_of(request), query["team"])
         rows = PluginSecret.objects.filter(plugin_set=plugin_set).select_related("plugin_set__team")
-        page = paginate(request, rows, order=("name",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_secret)
 
 

@@ -40,17 +40,17 @@ class PluginCollection(Endpoint):
         summary="List plugins",
         description="The plugins of the active releases that you may read, by name.",
         tags=_TAGS,
-        parameters=[config_schemas.AllTeamsPageQuery],
+        parameters=[config_schemas.PluginListQuery],
         responses=schemas.PluginPage,
         examples=[examples.PLUGINS],
     )
     def get(self, request: Request) -> Response:
-        query = config_schemas.AllTeamsPageQuery.parse(request)
+        query = config_schemas.PluginListQuery.parse(request)
         caller = caller_of(request)
         rows = listing.active_plugins(caller)
         if query.get("team"):
             rows = rows.filter(release__plugin_set__team=find_team(caller, query["team"], Action.PLUGIN_READ))
-        page = paginate(request, rows, order=("name", "id"), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         shown = iter(schemas.show_plugins(page.items, caller))
         return page_response(request, page, lambda _: next(shown))
 

@@ -7,6 +7,10 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.api.fields import StrictSerializer, Text, Whole
+from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from registry.plugin_releases import listing
 from registry.plugin_releases.activation_decisions import Progress
 from registry.plugin_releases.models import (
@@ -111,6 +115,11 @@ class PluginNodeRead(serializers.Serializer[Any]):
     live = serializers.BooleanField()
     seen_at = serializers.DateTimeField()
     joined_at = serializers.DateTimeField()
+
+
+class PluginNodeListQuery(PageQuery):
+    q = SearchField("name", "server_version")
+    sort = SortField(SortKeys.of("name", "seen_at", "joined_at", tie_break="name"), default="name")
 
 
 class PluginNodePage(serializers.Serializer[Any]):

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from controlplane import errors
 from controlplane.api.endpoints import OF_LISTS, Endpoint, ReasonedQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
-from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
 from registry.api.plugins import config_schemas
 from registry.api.plugins import release_examples as examples
@@ -42,17 +42,17 @@ class PluginReleaseCollection(Endpoint):
         summary="List plugin releases",
         description="Newest first.",
         tags=_TAGS,
-        parameters=[config_schemas.AllTeamsPageQuery],
+        parameters=[config_schemas.PluginReleaseListQuery],
         responses=schemas.PluginReleasePage,
         examples=[examples.RELEASES],
     )
     def get(self, request: Request) -> Response:
-        query = config_schemas.AllTeamsPageQuery.parse(request)
+        query = config_schemas.PluginReleaseListQuery.parse(request)
         caller = caller_of(request)
         rows = listing.visible_releases(caller)
         if query.get("team"):
             rows = rows.filter(plugin_set__team=find_team(caller, query["team"], Action.PLUGIN_READ))
-        page = paginate(request, rows, order=("-id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_summary)
 
     @extend_schema(
@@ -174,15 +174,15 @@ class PluginNodeCollection(Endpoint):
         summary="List nodes that install plugins",
         description="Each runs `manage.py plugin_installer`. A node that was silent for a day is forgotten.",
         tags=_TAGS,
-        parameters=[PageQuery],
+        parameters=[schemas.PluginNodeListQuery],
         responses=schemas.PluginNodePage,
         examples=[examples.NODES],
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
+        query = schemas.PluginNodeListQuery.parse(request)
         caller_of(request).require_for_some_owner(Action.PLUGIN_READ)
         live = set(live_nodes())
-        page = paginate(request, PluginNode.objects.all(), order=("name",), query=query)
+        page = paginate(request, PluginNode.objects.filter(query["q"]), order=query["sort"], query=query)
         return page_response(
             request, page, lambda node: schemas.show_installer(node, is_live=node.name in live)
         )

@@ -11,6 +11,9 @@ from rest_framework import serializers
 from controlplane.api.endpoints import MutationQuery, ReasonedQuery
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from registry.api.heartbeats.schemas import PROVIDER_STATUSES, AnyCase
 from registry.providers import leases
 from registry.providers.health import Health
@@ -93,6 +96,18 @@ class ProviderPage(serializers.Serializer[Any]):
 
 class ProviderListQuery(PageQuery):
     status = serializers.ChoiceField(choices=PROVIDER_STATUSES, required=False, help_text="Filter by state.")
+    q = SearchField("name", "display_name", "service_type", "endpoint")
+    sort = SortField(
+        SortKeys.of(
+            "name",
+            "service_type",
+            status="state",
+            status_since="state_since",
+            create_time="created_at",
+            tie_break="name",
+        ),
+        default="name",
+    )
 
 
 class ProviderChangeRead(serializers.Serializer[Any]):

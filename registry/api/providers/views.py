@@ -80,7 +80,7 @@ class ProviderCollection(Endpoint):
         if not rows.exists():
             require_agent(caller_of(request), agent_id)
         lease = liveness_policy().lease
-        page = paginate(request, rows, order=("name",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, lambda provider: schemas.show_provider(provider, lease))
 
     @extend_schema(

@@ -8,6 +8,9 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from registry.agents.states import State
 from registry.api.agent_configs.document_schemas import ConditionRead
 from registry.task_routing import Publication
@@ -25,6 +28,11 @@ class TaskTypeRead(serializers.Serializer[Any]):
         child=serializers.CharField(), help_text="Teams whose claim to the task type is accepted."
     )
     data_planes = serializers.IntegerField(help_text="Number of data planes whose bundle has the task type.")
+
+
+class TaskTypeListQuery(PageQuery):
+    q = SearchField("name")
+    sort = SortField(SortKeys.of("name", tie_break="name"), default="name")
 
 
 class TaskTypePage(serializers.Serializer[Any]):

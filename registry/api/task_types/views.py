@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.api.endpoints import Endpoint, caller_of
-from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.pages import page_response, paginate
 from controlplane.identity.roles import Action
 from registry import task_routing
 from registry.api.task_types import examples, schemas
@@ -24,13 +24,15 @@ class TaskTypes(Endpoint):
             "each."
         ),
         tags=["agents"],
-        parameters=[PageQuery],
+        parameters=[schemas.TaskTypeListQuery],
         responses=schemas.TaskTypePage,
         examples=examples.TASK_TYPES,
     )
     def get(self, request: Request) -> Response:
-        query, caller = PageQuery.parse(request), caller_of(request)
-        page = paginate(request, task_routing.visible_names(caller), order=("name",), query=query)
+        query, caller = schemas.TaskTypeListQuery.parse(request), caller_of(request)
+        page = paginate(
+            request, task_routing.visible_names(caller).filter(query["q"]), order=query["sort"], query=query
+        )
         summaries = task_routing.summaries([row.name for row in page.items], caller)
         return page_response(request, page, lambda row: summaries[row.name])
 

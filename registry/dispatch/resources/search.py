@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from controlplane.api.sort_keys import SortKeys
 from controlplane.identity.callers import Caller
 from registry.dispatch.lifecycle.states import ResourceState
 from registry.dispatch.models import AssignmentRow, ResourceQuerySet, ResourceRow
@@ -12,6 +13,20 @@ from registry.dispatch.storage import unknown_resource
 from registry.listing import selectors
 from registry.listing.search import condition_for
 
+SORT_KEYS = SortKeys(
+    {
+        "id": ("id",),
+        "created_at": ("created_at",),
+        "updated_at": ("updated_at",),
+        "state": ("state",),
+        "state_since": ("state_since",),
+        "service_type": ("service_type",),
+        "project": ("project",),
+        "domain": ("domain",),
+        "created_by": ("created_by",),
+    },
+    tie_break=("id",),
+)
 _COLUMNS = ("service_type", "project", "domain")
 
 

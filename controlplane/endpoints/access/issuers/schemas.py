@@ -15,6 +15,10 @@ from controlplane.access.federation.trusted_issuers import IssuerSpec
 from controlplane.access.issuer_models import TrustedIssuer
 from controlplane.access.issuers.verify import MAX_LENGTH
 from controlplane.api.fields import StrictSerializer, Text, Whole
+from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 
 _MAX_RULES = 50
 _PATTERN = "Pattern: `*` matches characters except `/` and `:`, `**` matches any characters."
@@ -128,6 +132,11 @@ class TrustedIssuerRead(serializers.Serializer[Any]):
     max_ttl = serializers.IntegerField()
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
+
+
+class TrustedIssuerListQuery(PageQuery):
+    q = SearchField("issuer")
+    sort = SortField(SortKeys.of("issuer", created_at="id"), default="created_at")
 
 
 class TrustedIssuerPage(serializers.Serializer[Any]):

@@ -20,7 +20,7 @@ from controlplane.access.issuer_models import TrustedIssuer
 from controlplane.api.endpoints import Endpoint, ReasonedQuery, actor_of, mutation
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
-from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.pages import page_response, paginate
 from controlplane.endpoints.access.issuers import examples, schemas
 from controlplane.identity.roles import Action
 
@@ -35,13 +35,13 @@ class TrustedIssuerCollection(Endpoint):
         summary="List trusted issuers",
         description="Workloads exchange tokens of these issuers for tokens of the control plane.",
         tags=_TAGS,
-        parameters=[PageQuery],
+        parameters=[schemas.TrustedIssuerListQuery],
         responses=schemas.TrustedIssuerPage,
         examples=[examples.ISSUER_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
-        page = paginate(request, TrustedIssuer.objects.all(), order=("id",), query=query)
+        query = schemas.TrustedIssuerListQuery.parse(request)
+        page = paginate(request, TrustedIssuer.objects.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_issuer)
 
     @extend_schema(

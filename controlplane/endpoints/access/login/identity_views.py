@@ -38,7 +38,7 @@ class IdentityCollection(Endpoint):
         rows = identities.list_identities()
         if "principal" in query:
             rows = rows.filter(principal__name=query["principal"])
-        page = paginate(request, rows, order=("id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_identity)
 
     @extend_schema(

@@ -13,6 +13,9 @@ from controlplane.access.login.oidc.provider_documents import provider_document
 from controlplane.api.fields import Flag, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeRead, show_scope
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 
 KINDS = [(kind.value, kind.value) for kind in ProviderKind]
 SOURCES = [(source.value, source.value) for source in ProviderSource]
@@ -146,6 +149,8 @@ class IdentityPage(serializers.Serializer[Any]):
 
 class IdentityListQuery(PageQuery):
     principal = serializers.CharField(required=False, help_text="Filter by person.")
+    q = SearchField("email", "subject", "issuer", principal="principal__name")
+    sort = SortField(SortKeys.of("email", "issuer", created_at="id"), default="created_at")
 
 
 def show_provider(provider: Provider, version: int) -> dict[str, Any]:

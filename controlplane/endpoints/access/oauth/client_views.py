@@ -34,15 +34,17 @@ class ClientCollection(Endpoint):
         summary="List OAuth clients",
         description="Returns all clients, built-in ones too, without their secrets.",
         tags=_TAGS,
-        parameters=[PageQuery],
+        parameters=[schemas.OAuthClientListQuery],
         responses=schemas.OAuthClientPage,
         examples=[examples.CLIENT_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
+        query = schemas.OAuthClientListQuery.parse(request)
         rows = OAuthClient.objects.select_related("principal", "team")
         return page_response(
-            request, paginate(request, rows, order=("client_id",), query=query), schemas.show_client
+            request,
+            paginate(request, rows.filter(query["q"]), order=query["sort"], query=query),
+            schemas.show_client,
         )
 
     @extend_schema(

@@ -9,6 +9,10 @@ from rest_framework import serializers
 from controlplane.access.oauth.client_specs import GRANTS
 from controlplane.access.oauth.models import ClientSecret, ClientSource, OAuthClient, SigningKey
 from controlplane.api.fields import Flag, Instant, StrictSerializer, Text
+from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 
 CLIENT_TYPES = [("public", "public"), ("confidential", "confidential")]
 GRANT_NAMES = [(grant, grant) for grant in GRANTS]
@@ -80,6 +84,11 @@ class OAuthClientRead(serializers.Serializer[Any]):
         choices=ClientSource.choices, help_text="`setting`: built in or from a file, and read-only."
     )
     created_at = serializers.DateTimeField()
+
+
+class OAuthClientListQuery(PageQuery):
+    q = SearchField("client_id", "name")
+    sort = SortField(SortKeys.of("client_id", "name", tie_break="client_id"), default="client_id")
 
 
 class OAuthClientPage(serializers.Serializer[Any]):

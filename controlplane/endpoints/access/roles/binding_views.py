@@ -48,7 +48,7 @@ class RoleBindingCollection(Endpoint):
         query = schemas.RoleBindingListQuery.parse(request)
         filters = {path: query[name] for name, path in _FILTERS.items() if name in query}
         rows = visible_bindings(caller_of(request)).filter(**filters)
-        page = paginate(request, rows, order=("id",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_role_binding)
 
     @extend_schema(

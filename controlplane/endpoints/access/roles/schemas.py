@@ -11,6 +11,9 @@ from controlplane.access.team_models import Via
 from controlplane.api.fields import Instant, StrictSerializer, Text
 from controlplane.api.pages import PageQuery
 from controlplane.api.scopes import ScopeQuery, ScopeRead, ScopeWrite, show_scope
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 from controlplane.identity.roles import ALLOWED, Action, Role
 
 ACTIONS = [(action.value, action.value) for action in Action]
@@ -84,6 +87,8 @@ class RoleBindingListQuery(PageQuery):
     owned_by = serializers.CharField(
         required=False, help_text="Filter by team to whose objects the role is limited."
     )
+    q = SearchField("role", principal="principal__name", team="team__slug", owned_by="owned_by__slug")
+    sort = SortField(SortKeys.of("role", created_at="id"), default="created_at")
 
 
 class MatrixQuery(PageQuery, ScopeQuery):

@@ -18,7 +18,7 @@ from controlplane.access.teams.visible_teams import (
     get_visible_team,
 )
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller_of, mutation
-from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.pages import page_response, paginate
 from controlplane.endpoints.access.teams import examples, schemas
 from controlplane.identity.roles import Action
 
@@ -31,14 +31,14 @@ class MemberCollection(Endpoint):
         summary="List members of a team",
         description="Returns people and services with the origin of their membership.",
         tags=["access"],
-        parameters=[PageQuery],
+        parameters=[schemas.MemberListQuery],
         responses=schemas.MemberPage,
         examples=[examples.MEMBER_PAGE],
     )
     def get(self, request: Request, slug: str) -> Response:
-        query = PageQuery.parse(request)
+        query = schemas.MemberListQuery.parse(request)
         rows = members_of(get_visible_team(caller_of(request), slug))
-        page = paginate(request, rows, order=("name",), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_member)
 
 

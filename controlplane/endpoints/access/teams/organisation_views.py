@@ -13,7 +13,7 @@ from controlplane.access.teams import organisations
 from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, mutation
 from controlplane.api.etags import version_etag
 from controlplane.api.fields import Query, parse_body
-from controlplane.api.pages import PageQuery, page_response, paginate
+from controlplane.api.pages import page_response, paginate
 from controlplane.endpoints.access.teams import examples, schemas
 from controlplane.identity.roles import Action
 
@@ -27,13 +27,13 @@ class OrganisationCollection(Endpoint):
         summary="List organisations",
         description="Returns the tenants of the installation: only `default`, unless ORGANISATIONS is on.",
         tags=["access"],
-        parameters=[PageQuery],
+        parameters=[schemas.OrganisationListQuery],
         responses=schemas.OrganisationPage,
         examples=[examples.ORGANISATION_PAGE],
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery.parse(request)
-        page = paginate(request, Organisation.objects.all(), order=("slug",), query=query)
+        query = schemas.OrganisationListQuery.parse(request)
+        page = paginate(request, Organisation.objects.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_organisation)
 
     @extend_schema(

@@ -10,6 +10,9 @@ from controlplane.access.models import Principal, PrincipalKind
 from controlplane.access.team_models import Organisation, Team, Via
 from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.pages import PageQuery
+from controlplane.api.sort_keys import SortKeys
+from controlplane.api.sorting import SortField
+from controlplane.api.text_search import SearchField
 
 _NAME_HELP = "Lowercase letters, digits and single inner hyphens."
 
@@ -70,8 +73,22 @@ class MemberPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
+class MemberListQuery(PageQuery):
+    q = SearchField("display_name", principal="name")
+    sort = SortField(
+        SortKeys.of("kind", "display_name", principal="name", tie_break="name"), default="principal"
+    )
+
+
 class TeamListQuery(PageQuery):
     member = serializers.CharField(required=False, help_text="Filter by member.")
+    q = SearchField("slug", "title")
+    sort = SortField(SortKeys.of("slug", "title", "created_at"), default="slug")
+
+
+class OrganisationListQuery(PageQuery):
+    q = SearchField("slug", "title")
+    sort = SortField(SortKeys.of("slug", "title", "created_at", tie_break="slug"), default="slug")
 
 
 class OrganisationWrite(StrictSerializer):

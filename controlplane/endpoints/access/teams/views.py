@@ -36,7 +36,7 @@ class TeamCollection(Endpoint):
         rows = visible_teams(caller_of(request))
         if "member" in query:
             rows = rows.filter(memberships__principal__name=query["member"]).distinct()
-        page = paginate(request, rows, order=("slug", "id"), query=query)
+        page = paginate(request, rows.filter(query["q"]), order=query["sort"], query=query)
         return page_response(request, page, schemas.show_team)
 
     @extend_schema(
