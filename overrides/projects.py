@@ -16,6 +16,7 @@ from controlplane.access import audit
 from controlplane.access.organisations import add_project
 from controlplane.errors import FieldError, InvalidRequest, NameTaken, UnknownDomain, UnknownProject
 from controlplane.events.types import EventType
+from controlplane.formats.label_selectors import Requirement
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller, Tenant
 from controlplane.identity.roles import Action
@@ -183,6 +184,15 @@ def known_names(scopes: Sequence[Scope]) -> tuple[set[str], set[str]]:
         set(Project.objects.filter(id__in=projects).values_list("id", flat=True)) if projects else set(),
         set(Domain.objects.filter(id__in=domains).values_list("id", flat=True)) if domains else set(),
     )
+
+
+def projects_with(requirements: Sequence[Requirement]) -> set[str]:
+    """Return the projects whose labels meet all requirements."""
+    return {
+        project_id
+        for project_id, labels in Project.objects.values_list("id", "labels")
+        if all(requirement.is_met_by(labels or {}) for requirement in requirements)
+    }
 
 
 def check_listed(scopes: Iterable[Scope], projects: Set[str], domains: Set[str]) -> None:

@@ -23,7 +23,14 @@ Deep = Annotated[bool, typer.Option("-R", "--recursive", help="Search subfolders
 Prune = Annotated[
     bool, typer.Option("--prune", help="Delete values of this manager that are missing in the documents.")
 ]
-
+PruneSelector = Annotated[
+    str | None,
+    typer.Option(
+        "-l",
+        "--selector",
+        help="With --prune: delete only at projects with these labels, such as team=ml,tier!=dev.",
+    ),
+]
 Replace = Annotated[
     bool,
     typer.Option("--replace", help="Delete all values at these scopes that are missing in the documents."),
@@ -44,6 +51,7 @@ def apply(
     domain: options.Domain = "",
     manager: options.Manager = "",
     prune: Prune = False,
+    selector: PruneSelector = None,
     replace: Replace = False,
     force: options.Force = False,
     confirm: options.Confirm = "",
@@ -61,12 +69,13 @@ def apply(
     cpctl apply -f billing.yaml
     cpctl apply -f settings/ -R --manager git --prune -p billing --dry-run=server
     cpctl apply -f settings/ -R --manager git --prune -p billing --yes
+    cpctl apply -f settings/ -R --manager git --prune -l team=ml --yes
     cpctl apply -f billing.yaml --replace
     """
     bundle = files.read(file, deep=recursive)
     if dry_run is Dry.CLIENT:
         return say(f"{len(files.documents(bundle))} documents parsed.")
-    _check_prune(manager, prune=prune)
+    _check_prune(manager, selector, prune=prune)
     change = options.WriteOptions(
         message, manager, force, confirm, override_freeze, approval_override, ticket
     )
@@ -75,7 +84,7 @@ def apply(
             bundle, change, dry_run=dry_run is Dry.SERVER, yes=yes, alone=not (prune or project or domain)
         )
     scope = options.scope_of((project, domain, "", ""))
-    query = change.query(prune=prune, **scope)
+    query = change.query(prune=prune, selector=selector, **scope)
     plan = planned(bundle, query)
     _show(plan, output)
     if dry_run is Dry.SERVER or is_empty(plan):
@@ -107,6 +116,7 @@ def diff(
     domain: options.Domain = "",
     manager: options.Manager = "",
     prune: Prune = False,
+    selector: PruneSelector = None,
     force: options.Force = False,
     output: options.Output = Format.TABLE,
 ) -> None:
@@ -117,15 +127,21 @@ def diff(
     cpctl diff -f settings/ -R --manager git --prune
     """
     bundle = files.read(file, deep=recursive)
-    _check_prune(manager, prune=prune)
+    _check_prune(manager, selector, prune=prune)
     scope = options.scope_of((project, domain, "", ""))
-    plan = planned(bundle, options.WriteOptions("", manager, force).query(prune=prune, **scope))
+    change = options.WriteOptions("", manager, force)
+    plan = planned(bundle, change.query(prune=prune, selector=selector, **scope))
     _show(plan, output, managers=False)
     if differs(plan):
         raise typer.Exit(Exit.DIFFERS)
 
 
-def _check_prune(manager: str, *, prune: bool) -> None:
+def _check_prune(manager: str, selector: str | None, *, prune: bool) -> None:
+    if selector is not None and not prune:
+        raise UsageError("-l limits what --prune deletes. Add --prune.")
+    if selector is not None and not selector.strip(", "):
+        # Perhaps a variable of a script that is not set: that must not prune everything.
+        raise UsageError("The selector of -l is empty.", hint="-l team=ml")
     if prune and not manager:
         raise UsageError("--prune deletes values of a manager. Add --manager NAME.")
 

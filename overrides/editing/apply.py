@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from controlplane.errors import FieldError, InvalidRequest, ManagedElsewhere
+from controlplane.formats.label_selectors import Requirement
 from controlplane.identity.actors import Actor
 from controlplane.scopes import Scope
 from overrides.approvals.decisions import NO_CONSENT, Consent
@@ -24,6 +25,7 @@ from overrides.editing.writes import conflict_error
 from overrides.field_managers import WriteOutcome, apply_attributes, manages_alone
 from overrides.freezes.decisions import FreezeOverride
 from overrides.loading.current import CurrentOverride, load_current, managed_by
+from overrides.projects import projects_with
 from overrides.resolution.addresses import Address, Statement
 from overrides.resolution.merging import REMOVE
 from overrides.resource_types.catalogue import Catalogue, RuleChange
@@ -36,14 +38,16 @@ class ApplyOptions:
     """Options of an apply.
 
     manager: who makes the statements. force: take over values of other managers. prune: remove what the
-    manager owns at or below `prune_within` and no longer states; much needs confirmation. confirm, asks,
-    freeze_override, heeds_freezes, consent, heeds_approvals: see CommitOptions.
+    manager owns at or below `prune_within` and no longer states; much needs confirmation. prune_labels:
+    prune only in projects whose labels meet all of these. confirm, asks, freeze_override, heeds_freezes,
+    consent, heeds_approvals: see CommitOptions.
     """
 
     manager: str
     force: bool = False
     prune: bool = False
     prune_within: tuple[Scope, ...] = (Scope(),)
+    prune_labels: tuple[Requirement, ...] = ()
     confirm: str = ""
     asks: bool = True
     wants_plan: bool = True
@@ -78,7 +82,7 @@ def apply_statements(
     rules = RuleChange(earlier or catalogue, catalogue)
     _refuse_repeated(statements)
     stated = {statement.address: statement for statement in statements}
-    owned = managed_by(options.manager, within=options.prune_within) if options.prune else []
+    owned = _prunable(options) if options.prune else []
     current = load_current([*stated, *(address for address in owned if address not in stated)])
     # Each statement must be valid by itself before it can be merged.
     check_stated([(statement, current[statement.address]) for statement in statements], rules)
@@ -87,6 +91,15 @@ def apply_statements(
     return commit(
         drafts, catalogue, actor=actor, options=options.commit_options, earlier=earlier, removals=removals
     )
+
+
+def _prunable(options: ApplyOptions) -> list[Address]:
+    """Return what the manager owns where it may prune. Labels are those of this transaction."""
+    owned = managed_by(options.manager, within=options.prune_within)
+    if not options.prune_labels:
+        return owned
+    projects = projects_with(options.prune_labels)
+    return [address for address in owned if address.scope.project in projects]
 
 
 def _drafts(

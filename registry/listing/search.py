@@ -14,12 +14,12 @@ from django.db.models.functions import Coalesce, Extract
 
 from controlplane.api.sort_keys import SortKeys
 from controlplane.api.time_range import in_range
+from controlplane.formats import label_selectors as selectors
+from controlplane.formats.label_selectors import Operator, Requirement
 from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.querysets import AgentQuerySet, late
-from registry.listing import selectors
-from registry.listing.selectors import Operator, Requirement
 from registry.providers.health import Health
 from registry.task_types.models import ServedTaskType
 

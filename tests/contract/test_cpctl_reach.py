@@ -116,6 +116,7 @@ cluster-resources {HERE} --as-of 3
 helm-values -p flytesnacks -d development --chart flyte-binary --type task_log_links
 diff -f document.yaml
 apply -f document.yaml --manager git --prune --force --yes -m Why
+apply -f document.yaml --manager git --prune -l team=ml --yes
 apply -f document.yaml --replace --yes -m Why
 apply -f document.yaml --override-freeze Fire --yes
 edit {HERE} --yes -m Why

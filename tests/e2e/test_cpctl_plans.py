@@ -89,6 +89,26 @@ def test_a_prune_shows_what_it_removes_and_how_to_confirm_it(cpctl):
     assert ([ran.code for ran in done], Override.objects.count()) == ([0, 0], 0)
 
 
+def test_a_prune_by_labels_removes_at_projects_with_these_labels_only(cpctl):
+    for name in ("ml", "web"):
+        Project.objects.create(id=name, name=name, labels={"team": name})
+        document = f"{WIDE}project: {name}\n"
+        assert cpctl("apply", "-f", "-", "--manager", "git", "--yes", stdin=document).code == 0
+    prune = ("--manager", "git", "--prune", "-l", "team=ml")
+
+    differs = cpctl("diff", "-f", "-", *prune, stdin=EMPTY)
+    (cpctl.folder / "empty.yaml").write_text(EMPTY)
+    done = cpctl.at_a_terminal("y\n", "apply", "-f", "empty.yaml", *prune)
+    unlimited = [cpctl("apply", "-f", "empty.yaml", *prune[:-1], text, "--yes") for text in ("", ",")]
+    alone = cpctl("apply", "-f", "empty.yaml", "-l", "team=ml", "--yes")
+
+    assert (differs.code, "- task_resource project=ml" in differs.lines) == (1, True)
+    assert "project=web" not in differs.out
+    assert done.code == 0
+    assert [row.project for row in Override.objects.all()] == ["web"]
+    assert [ran.code for ran in (*unlimited, alone)] == [2, 2, 2]
+
+
 def test_who_agrees_at_a_terminal_has_confirmed_the_plan(cpctl):
     (cpctl.folder / "two.yaml").write_text(TWO)
     (cpctl.folder / "empty.yaml").write_text(EMPTY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -13,8 +13,10 @@ from rest_framework.response import Response
 from controlplane import errors
 from controlplane.api.bodies import StrictJSONParser, YamlDocuments, YamlParser, YmlParser, located
 from controlplane.api.endpoints import Endpoint, caller_of, mutation
-from controlplane.api.fields import StrictSerializer
+from controlplane.api.fields import StrictSerializer, Text
 from controlplane.api.scopes import ScopeQuery, scope_from
+from controlplane.formats import label_selectors
+from controlplane.formats.label_selectors import Requirement
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
@@ -49,6 +51,12 @@ class ApplyQuery(ScopeQuery, WriteOptionsQuery):
         default=False,
         help_text="Remove values at or below the scope that this manager set and no longer states.",
     )
+    selector = Text(
+        required=False,
+        max_length=2000,
+        help_text="With `prune`: remove only at projects with these labels, and below, such as "
+        "`team=ml,tier!=dev`. Values at no project stay.",
+    )
 
 
 class Bundle(StrictSerializer):
@@ -74,7 +82,8 @@ class ApplyOverrides(Endpoint):
             "Changing a value of another manager is a 409, unless `force=true`. `dry_run=true` returns the "
             "plan: which documents and effective values change, at how many scopes, and what to send as "
             "`confirm`. A prune that removes everything that the manager has in reach, or at least "
-            "20 overrides and more than a tenth, is a 409 until the plan's digest confirms it."
+            "20 overrides and more than a tenth, is a 409 until the plan's digest confirms it. `selector` "
+            "limits a prune to projects by their labels."
         ),
         tags=["overrides"],
         parameters=[ApplyQuery],
@@ -91,6 +100,7 @@ class ApplyOverrides(Endpoint):
             force=query["force"],
             prune=query["prune"],
             prune_within=(scope_from(query),),
+            prune_labels=_labels_of(query),
             confirm=query.get("confirm", ""),
             asks=not query["dry_run"],
             freeze_override=freeze_override_from(request, query),
@@ -102,6 +112,22 @@ class ApplyOverrides(Endpoint):
             authorise(caller_of(request), documents, options)
             actor = author_of(request, query)
             return Response(show_applied(apply_bundle(documents, options=options, actor=actor)))
+
+
+def _labels_of(query: Mapping[str, Any]) -> tuple[Requirement, ...]:
+    """Return what labels of projects must meet for a prune. Raises InvalidRequest."""
+    if "selector" not in query:
+        return ()
+    if not query["prune"]:
+        raise _wrong_selector("not_allowed", "`selector` limits a prune. Add `prune=true`, or leave it out.")
+    if not (requirements := label_selectors.parse(query["selector"])):
+        # An empty selector selects everything, which nobody means who limits a prune.
+        raise _wrong_selector("required", "The selector of a prune must name a label, such as `team=ml`.")
+    return tuple(requirements)
+
+
+def _wrong_selector(code: str, message: str) -> errors.InvalidRequest:
+    return errors.InvalidRequest(message, errors=[errors.FieldError("?selector", code, message)])
 
 
 def received_documents(request: Request) -> list[ReceivedDocument]:

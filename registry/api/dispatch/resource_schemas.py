@@ -18,12 +18,12 @@ from controlplane.api.scopes import ScopeWrite
 from controlplane.api.sorting import SortField
 from controlplane.api.text_search import SearchField
 from controlplane.errors import InvalidRequest, InvalidScope
+from controlplane.formats import label_selectors as selectors
 from controlplane.scopes import SEGMENTS, Scope
 from registry.api.agents.schemas import LabelsField
 from registry.dispatch.lifecycle.states import Goal, ResourceState
 from registry.dispatch.models import ResourceRow
 from registry.dispatch.resources.search import SORT_KEYS
-from registry.listing import selectors
 
 STATES = [(state.value, state.value) for state in ResourceState]
 GOALS = [(goal.value, goal.value) for goal in Goal]

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from controlplane.formats import label_selectors as selectors
 from registry.dispatch.placement.candidates import (
     AgentVerdict,
     Candidate,
@@ -17,7 +18,6 @@ from registry.dispatch.placement.candidates import (
 )
 from registry.dispatch.placement.refusals import refusals
 from registry.dispatch.placement.scores import score
-from registry.listing import selectors
 
 _Judged = list[tuple[Candidate, AgentVerdict]]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.errors import FieldError, InvalidRequest
-from registry.listing import selectors
+from controlplane.formats import label_selectors as selectors
 
 _MAX_NAME = 255
 _MEMBERS = {"environment": _MAX_NAME, "agent": _MAX_NAME, "selector": 2000}

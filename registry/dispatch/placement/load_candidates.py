@@ -20,6 +20,7 @@ from django.db.models import BooleanField, Case, Count, ExpressionWrapper, F, Q,
 from django.db.models.functions import Coalesce, Least, Now
 from django.utils.dateparse import parse_datetime
 
+from controlplane.formats import label_selectors as selectors
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
 from registry.agents.querysets import late
@@ -30,7 +31,6 @@ from registry.dispatch.models import AssignmentRow
 from registry.dispatch.placement.candidates import Candidate, Requirements, Weakness
 from registry.environments.evidence import WHOLE_FLEET
 from registry.environments.models import Environment
-from registry.listing import selectors
 from registry.listing.search import condition_for
 from registry.providers.health import Health
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from controlplane.formats.label_selectors import Operator, Requirement
 from registry.agents.states import State
 from registry.dispatch.placement.candidates import Candidate, Obstacle, Refusal, Requirements
-from registry.listing.selectors import Operator, Requirement
 
 _STATES = {
     State.REGISTERED: "It waits for an operator's approval (state registered).",

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.api.sort_keys import SortKeys
+from controlplane.formats import label_selectors as selectors
 from controlplane.identity.callers import Caller
 from registry.dispatch.lifecycle.states import ResourceState
 from registry.dispatch.models import AssignmentRow, ResourceQuerySet, ResourceRow
 from registry.dispatch.storage import unknown_resource
-from registry.listing import selectors
 from registry.listing.search import condition_for
 
 SORT_KEYS = SortKeys(

@@ -468,6 +468,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
         named("overrides:apply", SCOPE_B, {"documents": [_document("{project}")]}),
         Ask("overrides:apply?prune=true", {"documents": [_document(SCOPE_A)]}),
         named("overrides:apply?prune=true&project={project}", SCOPE_B, {"documents": [_document(SCOPE_A)]}),
+        Ask("overrides:apply?prune=true&selector=team%3Dml", {"documents": [_document(SCOPE_A)]}),
     ),
     "overrides_import": (
         named(

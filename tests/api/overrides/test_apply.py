@@ -156,6 +156,79 @@ def test_prune_reaches_only_below_the_scope_given(apply):
     }
 
 
+def label_projects(**labels: dict[str, str] | None) -> None:
+    for project_id, of_project in labels.items():
+        make_project(project_id)
+        Project.objects.filter(id=project_id).update(labels=of_project)
+
+
+@pytest.mark.parametrize(
+    ("selector", "remaining"),
+    [
+        ("team%3Dml", {"global", "development", "web", "bare"}),
+        ("team!%3Dml", {"global", "development", "ml"}),
+        ("team%20in%20(ml,web)", {"global", "development", "bare"}),
+        ("team%3Dml,tier%3Ddev", {"global", "development", "ml", "web", "bare"}),
+    ],
+)
+def test_a_selector_limits_a_prune_to_projects_with_these_labels(apply, selector, remaining):
+    label_projects(ml={"team": "ml"}, web={"team": "web", "tier": "dev"}, bare=None)
+    apply(
+        *(tasks(project=name) for name in ("ml", "web", "bare")),
+        *(tasks(project=name, domain="staging", workflow="w") for name in ("ml", "web", "bare")),
+        *(tasks(), tasks(domain="development")),
+    )
+
+    apply.confirmed(spec({}), prune="true", selector=selector)
+
+    assert {row.project or row.domain or "global" for row in Override.objects.all()} == remaining
+
+
+def test_labels_that_a_bundle_sets_count_for_its_prune(apply):
+    label_projects(ml={"team": "web"})
+    apply(tasks(project="ml"))
+
+    renamed = {"kind": "project", "id": "ml", "labels": {"team": "ml"}}
+
+    assert apply.confirmed(renamed, prune="true", selector="team%3Dml").json()["summary"]["deleted"] == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ({"prune": "true", "selector": ","}, "required"),
+        ({"prune": "true", "selector": ""}, "blank"),
+        ({"prune": "true", "selector": "team%3D%3D%3D"}, "malformed"),
+        ({"selector": "team%3Dml"}, "not_allowed"),
+    ],
+)
+def test_a_selector_that_limits_nothing_is_refused(apply_json, query, code):
+    apply_json(tasks())
+    before = everything()
+
+    answer = apply_json(spec({}), **query)
+
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (400, code)
+    assert (answer.json()["errors"][0]["pointer"], everything()) == ("?selector", before)
+
+
+def test_a_prune_by_labels_needs_the_right_to_the_whole_scope_and_confirmation(apply_json):
+    label_projects(ml={"team": "ml"})
+    apply_json(tasks(project="ml"), tasks())
+    editor = Api(token_for("editor", scope=Scope(project="ml")))
+    prune = {"prune": "true", "selector": "team%3Dml"}
+
+    assert apply_json(spec({}), by=editor, **prune).status_code == 403
+    assert apply_json(spec({}, project="ml"), by=editor, project="ml", **prune).status_code == 409
+    asked = apply_json(spec({}), **prune)
+
+    assert (asked.status_code, asked.json()["code"], asked.json()["removed"]) == (
+        409,
+        "confirmation_required",
+        1,
+    )
+
+
 def test_prune_leaves_alone_what_others_and_nobody_manage(apply, api):
     apply(tasks(), managed_by="team")
     api.put("overrides/execution_queue", {"attributes": {"tags": ["a"]}})

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from controlplane.formats.label_selectors import parse
 from controlplane.identity.callers import ANONYMOUS_READER
 from registry import lifecycle
 from registry.agents.models import Agent, AgentTally, Lease
 from registry.agents.states import State
 from registry.listing import counts
 from registry.listing.search import condition_for
-from registry.listing.selectors import parse
 from registry.sweep.sweep import sweep_leases
 from tests.support.api_client import AGENT, Api, token_for
 
