@@ -15,7 +15,8 @@ def jq_filter(program: str) -> Callable[[Any], list[str]]:
         import jq
     except ImportError as error:
         raise UsageError(
-            "--jq needs the package jq, which is not installed. Install cpctl[jq], or pipe -o json into jq."
+            "--jq needs the package jq, which is not installed.",
+            hint="pipx install --force './cpctl[jq]' in a checkout, or pipe -o json into the jq program",
         ) from error
     try:
         compiled = jq.compile(program)

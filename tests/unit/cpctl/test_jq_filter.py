@@ -106,7 +106,7 @@ def test_without_the_package_only_that_option_is_missing_and_says_what_to_do(tmp
 
     assert (whole.returncode, whole.stdout) == (0, '{\n  "items": []\n}\n'), whole.stderr
     assert (picked.returncode, picked.stdout) == (2, "")
-    assert "Install cpctl[jq], or pipe -o json into jq." in picked.stderr
+    assert "pipx install --force './cpctl[jq]'" in picked.stderr
 
 
 def test_a_part_does_not_go_to_a_file():
