@@ -11,11 +11,12 @@ from collections.abc import Callable
 from datetime import datetime
 
 from django.db import connection
+from django.db.models import Min
 
 from controlplane.errors import FieldError, InvalidRequest
 from controlplane.identity.actors import Actor
 from controlplane.pools.quotas import is_defined_sql
-from overrides.models import Revision, RevisionCounter
+from overrides.models import Domain, Revision, RevisionCounter
 from overrides.quotas import OVERRIDE_DOCUMENTS
 
 
@@ -55,9 +56,24 @@ def jump_to(target: Callable[[int], int]) -> int:
 
 
 def revision_at(moment: datetime) -> int:
-    """Return the last revision made at or before the moment; 0 if there was none."""
+    """Return the last revision made at or before the moment; 0 if there was none yet.
+
+    Raises InvalidRequest if nothing is known about that moment.
+    """
     made = Revision.objects.filter(made_at__lte=moment).order_by("-made_at", "-revision")
-    return made.values_list("revision", flat=True).first() or 0
+    revision = made.values_list("revision", flat=True).first()
+    return _known_before_changes(moment) if revision is None else int(revision)
+
+
+def _known_before_changes(moment: datetime) -> int:
+    """Return 0 if the installation existed at a moment before its first change. Raises InvalidRequest."""
+    # The first migration registers domains.
+    began = Domain.objects.aggregate(began=Min("created_at"))["began"]
+    if began is not None and moment < began:
+        earliest = began.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        message = f"This installation began at {earliest}. Nothing is known about values before then."
+        raise InvalidRequest(message, errors=[FieldError("?as_of", "before_beginning", message)])
+    return 0
 
 
 def check_revision(revision: int) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from controlplane.scopes import Scope
 from overrides.loading.catalogue_cache import catalogue_of
-from overrides.models import Override, TypeDefinition
+from overrides.models import Domain, Override, TypeDefinition
 from tests.support.api_client import Api, make_project, single_answers, token_for
 
 WEC = "overrides/workflow_execution_config"
@@ -442,3 +442,16 @@ def test_a_schema_that_cannot_be_compiled_is_refused_at_definition(api, schema, 
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_type_definition")
     assert [(error["pointer"], error["code"]) for error in refused.json()["errors"]] == [(pointer, code)]
     assert api.get("resource-types/own").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["overrides/effective", "overrides", "overrides/export", "guard-rails"])
+def test_a_time_before_the_installation_is_refused_with_its_beginning(api, path):
+    Domain.objects.update(created_at="2026-03-01T10:00:00Z")
+
+    before = api.get(f"{path}?as_of=2026-03-01T09:59:59Z")
+    unchanged = api.get(f"{path}?as_of=2026-03-01T10:00:01Z")
+
+    assert (before.status_code, unchanged.status_code) == (400, 200)
+    (error,) = before.json()["errors"]
+    assert (error["pointer"], error["code"]) == ("?as_of", "before_beginning")
+    assert "2026-03-01T10:00:00.000Z" in error["message"]
