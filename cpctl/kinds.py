@@ -9,6 +9,7 @@ from cpctl.columns import SCOPE, Kind, field, timestamp, words
 from cpctl.dispatch_kinds import KINDS as DISPATCH_KINDS
 from cpctl.errors import UsageError
 from cpctl.login_kinds import KINDS as LOGIN_KINDS
+from cpctl.nearest_names import nearest
 from cpctl.notification_kinds import KINDS as NOTIFICATION_KINDS
 from cpctl.pool_kinds import POOL
 from cpctl.scopes import scope_text
@@ -207,4 +208,6 @@ def kind_named(name: str) -> Kind:
     for kind in KINDS:
         if name.replace("_", "-") in (kind.name, *kind.aliases):
             return kind
-    raise UsageError(f"Unknown kind {name!r}. Kinds: {', '.join(kind.name for kind in KINDS)}.")
+    names = [kind.name for kind in KINDS]
+    meant = nearest(name, [*names, *(alias for kind in KINDS for alias in kind.aliases)])
+    raise UsageError(f"Unknown kind {name!r}.{meant} Kinds: {', '.join(names)}.")

@@ -40,6 +40,13 @@ def within(schema: Schema, path: list[str]) -> Schema | None:
     return within(other, rest) if other is not None else None
 
 
+def paths(schema: Schema, depth: int = 6) -> Iterator[str]:
+    """Yield the dotted path of every field, such as `limits.cpu`."""
+    for name, field in fields(schema).items() if depth else ():
+        yield name
+        yield from (f"{name}.{below}" for below in paths(field, depth - 1))
+
+
 def fields(schema: Schema) -> Mapping[str, Schema]:
     """Return the fields of an object, or of the objects in a list."""
     if properties := schema.get("properties"):

@@ -10,6 +10,7 @@ from cpctl import schemas
 from cpctl.commands import options
 from cpctl.errors import NotFound, UsageError
 from cpctl.ladders import Rung, ladder_lines, pointer_of, rungs, stated_by_pointer
+from cpctl.nearest_names import nearest
 from cpctl.output import Format, document, say
 from cpctl.pending_changes import pending_lines
 from cpctl.scopes import scope_text
@@ -58,7 +59,8 @@ def explain(
     if not as_of:
         _show_pending(api, {**scope, "resource_type": query["resource_type"]}, pointer)
     if not any_printed and pointer:
-        raise NotFound(f"{name}{pointer} is not set at {scope_text(scope)} or above.")
+        meant = _nearest_field(api, query, name, pointer)
+        raise NotFound(f"{name}{pointer} is not set at {scope_text(scope)} or above.{meant}")
     if not any_printed:
         SESSION.tell(f"Nothing is set at {scope_text(scope)} or above.")
     return None
@@ -83,7 +85,8 @@ def _explain_schema(api: Api, words: str, as_of: str, how: Format) -> None:
     schema = schemas.within(resource_type["schema"], [part for part in pointer.split("/") if part])
     if schema is None:
         raise NotFound(
-            f"{resource_type['name']} has no field {pointer}.", hint=f"cpctl explain schema {name}"
+            f"{resource_type['name']} has no field {pointer}.{_similar(resource_type, name, pointer)}",
+            hint=f"cpctl explain schema {name}",
         )
     if how.is_whole:
         return say(*document(schema, how))
@@ -94,6 +97,19 @@ def _explain_schema(api: Api, words: str, as_of: str, how: Format) -> None:
             "",
         )
     return say(*schemas.lines(f"{resource_type['name']}{pointer}", schema))
+
+
+def _nearest_field(api: Api, query: dict[str, str], name: str, pointer: str) -> str:
+    """Return what may have been meant by a field that the type does not have; nothing for its fields."""
+    resource_type = api.get(f"resource-types/{query['resource_type']}", {"as_of": query["as_of"]}).json()
+    if schemas.within(resource_type["schema"], pointer.strip("/").split("/")) is not None:
+        return ""
+    return _similar(resource_type, name, pointer)
+
+
+def _similar(resource_type: dict[str, Any], name: str, pointer: str) -> str:
+    fields = schemas.paths(resource_type["schema"])
+    return nearest(f"{name}{pointer}".replace("/", "."), (f"{name}.{field}" for field in fields))
 
 
 def _below(leaf: str, pointer: str) -> bool:
@@ -139,5 +155,6 @@ def _type_named(api: Api, name: str) -> str:
     for resource_type in types:
         if name in (resource_type["name"], resource_type["document_key"]):
             return str(resource_type["name"])
-    names = ", ".join(str(resource_type["name"]) for resource_type in types)
-    raise NotFound(f"Unknown resource type {name!r}. Resource types: {names}.")
+    names = [str(resource_type["name"]) for resource_type in types]
+    meant = nearest(name, [*names, *(str(resource_type["document_key"]) for resource_type in types)])
+    raise NotFound(f"Unknown resource type {name!r}.{meant} Resource types: {', '.join(names)}.")

@@ -307,6 +307,14 @@ workflow_execution_config /max_parallelism
     assert f"Scheduled: workflow_execution_config at global: {scheduled}" in ran.out
     assert applied("explain", "taskResources.limits.gpu", *HERE).code == 3
     assert applied("explain", "nonsense", *HERE).code == 3
+    assert (
+        "Did you mean taskResources.limits.cpu?" in applied("explain", "taskResources.limits.cpuu", *HERE).err
+    )
+    assert "Did you mean" not in applied("explain", "taskResources.limits.gpu", *HERE).err
+    assert "Did you mean task_resource?" in applied("explain", "taskResource.limits", *HERE).err
+    misspelled = applied("explain", "schema", "task_resource.limit.cpu")
+    assert "Did you mean task_resource.limits.cpu?" in misspelled.err
+    assert "Unknown kind 'agnts'. Did you mean agents?" in applied("get", "agnts").err
     assert json.loads(applied("explain", "task_resource", *HERE, "-o", "json").out)["items"]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cpctl.schemas import lines, type_text, within
+from cpctl.nearest_names import nearest
+from cpctl.schemas import lines, paths, type_text, within
 
 SCHEMA = {
     "type": "object",
@@ -58,3 +59,26 @@ def test_fields_have_their_type_limits_and_meaning():
     ]
     assert "  limits: object (required)" in lines("t", SCHEMA)
     assert lines("t", within(SCHEMA, ["labels"]))[-1] == "Any other name: string"
+
+
+@pytest.mark.parametrize(
+    ("misspelled", "suggestion"),
+    [
+        ("agnts", " Did you mean agents?"),
+        ("guardrail", " Did you mean guard-rails?"),
+        ("limits.cpuu", " Did you mean limits.cpu?"),
+        ("zzz", ""),
+        ("", ""),
+    ],
+)
+def test_misspelled_names_get_a_suggestion(misspelled, suggestion):
+    assert nearest(misspelled, ["agents", "guard-rails", "limits.cpu", "limits.gpu"]) == suggestion
+
+
+def test_paths_name_every_field_at_any_depth():
+    number = {"type": "integer"}
+    schema = {
+        "properties": {"a": {"properties": {"b": number}}, "c": {"items": {"properties": {"d": number}}}}
+    }
+
+    assert list(paths(schema)) == ["a", "a.b", "c", "c.d"]
