@@ -209,5 +209,5 @@ def kind_named(name: str) -> Kind:
         if name.replace("_", "-") in (kind.name, *kind.aliases):
             return kind
     names = [kind.name for kind in KINDS]
-    meant = nearest(name, [*names, *(alias for kind in KINDS for alias in kind.aliases)])
-    raise UsageError(f"Unknown kind {name!r}.{meant} Kinds: {', '.join(names)}.")
+    suggestion = nearest(name, [*names, *(alias for kind in KINDS for alias in kind.aliases)])
+    raise UsageError(f"Unknown kind {name!r}.{suggestion} Kinds: {', '.join(names)}.")

@@ -51,9 +51,9 @@ FORMATS = {
 }
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 plugin`, `2 plugins`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun: `1 plugin`, `2 plugins`. plural: for other endings."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cpctl.output import Item, Paint, as_text
+from cpctl.output import Item, Paint, as_text, counted
 from cpctl.scopes import scope_text
 
 _SIGNS = {"created": ("+", "green"), "deleted": ("-", "red"), "updated": ("~", "yellow")}
@@ -32,7 +32,7 @@ def differs(plan: Item) -> bool:
 def summary_line(plan: Item) -> str:
     summary = plan["summary"]
     counts = ", ".join(f"{summary[name]} {name}" for name in ("created", "updated", "deleted", "unchanged"))
-    return f"{counts}; effective values change at {plan['affected_scopes']} scopes."
+    return f"{counts}; effective values change at {counted(plan['affected_scopes'], 'scope')}."
 
 
 def plan_lines(plan: Item, paint: Paint, *, managers: bool = True) -> list[str]:
@@ -54,9 +54,10 @@ def plan_lines(plan: Item, paint: Paint, *, managers: bool = True) -> list[str]:
 
 
 def _protected_line(policy: Item) -> str:
+    needed = counted(policy["approvals"], "approval")
     return (
-        f"Changes at {scope_text(policy['scope'])} need {policy['approvals']} approvals. Request the change "
-        "with cpctl change-requests create, or add --approval-override REASON"
+        f"Changes at {scope_text(policy['scope'])} need {needed}. Request the "
+        "change with cpctl change-requests create, or add --approval-override REASON"
     )
 
 
@@ -90,7 +91,7 @@ def _change_lines(change: Item, paint: Paint, *, managers: bool) -> list[str]:
 
 def _not_listed(plan: Item) -> list[str]:
     missing = sum(plan["summary"][name] for name in _CHANGES) - len(plan["changes"])
-    return [f"… and {missing} more changes."] if missing > 0 else []
+    return [f"… and {counted(missing, 'more change')}."] if missing > 0 else []
 
 
 def _warning_line(warning: Item) -> str:

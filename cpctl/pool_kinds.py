@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cpctl.columns import SCOPE, Kind, field, timestamp
-from cpctl.output import Column
+from cpctl.output import Column, counted
 from cpctl.scopes import scope_text
 
 
@@ -95,8 +95,9 @@ def sentence(obstacle: dict[str, Any]) -> str:
     used, cap = obstacle["used"], obstacle["cap"]
     return {
         "closed": "The pool is closed.",
-        "capacity": f"{used} of {cap} units are in use.",
-        "guaranteed": f"{used} units are in use, and all but {cap} are guaranteed to other scopes.",
+        "capacity": f"{used} of {counted(cap, 'unit')} in use.",
+        "guaranteed": f"{counted(used, 'unit is', 'units are')} in use, and all but {cap} are guaranteed to "
+        "other scopes.",
         "cap": f"{scope_text(obstacle['scope'])} uses {used} of the {cap} units of its cap.",
         "queue": "Requests that wait already are served first.",
     }[str(obstacle["reason"])]

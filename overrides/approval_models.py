@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from controlplane.database.scoped import ScopedQuerySet, legal_shape, segment_field
+from controlplane.formats.counts import counted
 from controlplane.ids import uuid7
 from controlplane.scopes import SEGMENTS, Scope
 
@@ -39,7 +40,7 @@ class ApprovalPolicy(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.approvals} approvals at {self.scope}"
+        return f"{counted(self.approvals, 'approval')} at {self.scope}"
 
     @property
     def scope(self) -> Scope:

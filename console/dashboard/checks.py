@@ -10,6 +10,7 @@ from django.urls import reverse
 from console.dashboard.findings import Check, Finding, Severity, Step
 from console.overrides.write_mode import readable_source
 from console.sinks.lookup import stopped_sinks
+from controlplane.formats.counts import counted
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.notifications.alert_states import AlertState
@@ -64,7 +65,7 @@ def check_overrides(caller: Caller) -> Check:
         findings.append(Finding(Severity.PROBLEM, "Override files have errors", detail, steps=(step,)))
     if source["pending"]:
         detail = "Confirm the removal with POST /api/v1/overrides/source:confirm."
-        summary = f"New override files would remove {source['pending']['removals']} overrides"
+        summary = f"New override files would remove {counted(source['pending']['removals'], 'override')}"
         findings.append(Finding(Severity.PROBLEM, summary, detail, steps=(step,)))
     whole = caller.verdict(Action.OVERRIDE_READ).allowed
     return Check("overrides", tuple(findings), _describe_source(source, whole=whole))

@@ -16,6 +16,7 @@ from console.cpctl_commands import cpctl, curl
 from console.filter_choices import select_options
 from console.listing import Column, read_listing
 from console.pages import actor_of, load_page, page
+from controlplane.formats.counts import counted
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.api.agents.bulk_schemas import show_bulk_change
@@ -122,7 +123,7 @@ def _confirm(
     row = find_bulk_change(change_id, caller)
     verb, effect, done = words
     change = Change(
-        f"{verb} the bulk change of {row.total} agents?",
+        f"{verb} the bulk change of {counted(row.total, 'agent')}?",
         (effect, f"Started by {row.created_by}: {row.action}. {row.reason}".strip()),
         f"{verb} change",
         reverse("agent-bulk-change", args=[row.id]),

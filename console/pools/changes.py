@@ -16,6 +16,7 @@ from console.pages import actor_of, page
 from controlplane.access.teams.owning_team import choose_team
 from controlplane.api.scopes import ScopeWrite, scope_from
 from controlplane.endpoints.pools.schemas import LimitWrite, PoolPut, spec_of
+from controlplane.formats.counts import counted
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.pools import leases, limits, pools
@@ -164,7 +165,7 @@ def revoke(request: HttpRequest, caller: Caller, name: str, lease_id: UUID) -> H
     change = Change(
         f"Revoke the lease of {lease.token}?",
         (
-            f"It ends now, and the next request in the queue gets its {lease.units} units.",
+            f"It ends now, and the next request in the queue gets its {counted(lease.units, 'unit')}.",
             "Its holder learns of it at the next renewal, and may use the resource until then.",
         ),
         "Revoke lease",

@@ -20,6 +20,7 @@ from controlplane.access.issuers.external_tokens import ExternalToken
 from controlplane.access.models import Token
 from controlplane.api.rate_limits import WINDOW_SECONDS, RateUse, seconds_left
 from controlplane.errors import TooManyAttempts
+from controlplane.formats.counts import counted
 from controlplane.identity.callers import Caller
 from controlplane.web.client_address import address_of, source_of
 
@@ -116,7 +117,8 @@ def _count(kind: str, key: str, most: int, who: str, request: HttpRequest | None
         request.rate_use = use  # type: ignore[attr-defined]  # read when the answer is complete
     if use.is_exceeded:
         wait = use.retry_after(_luck())
-        detail = f"More than {most} requests per minute from {who}. Try again in {wait} seconds."
+        limit, pause = counted(most, "request"), counted(wait, "second")
+        detail = f"More than {limit} per minute from {who}. Try again in {pause}."
         raise TooManyAttempts(detail, retry_after=wait)
 
 

@@ -15,6 +15,7 @@ from controlplane.access.team_models import Team
 from controlplane.database.bulk import recordset
 from controlplane.errors import FieldError, InvalidRequest, LimitReached, NameTaken, StillInUse, UnknownPool
 from controlplane.events.types import EventType
+from controlplane.formats.counts import counted
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -156,7 +157,9 @@ def delete_pool(pool: Pool, *, precondition: Precondition | None, force: bool, a
         live.filter(state=state.value).count() for state in (LeaseState.GRANTED, LeaseState.WAITING)
     )
     if (held or waiting) and not force:
-        message = f"The pool {pool.name} has {held} leases and {waiting} waiting requests."
+        message = (
+            f"The pool {pool.name} has {counted(held, 'lease')} and {counted(waiting, 'waiting request')}."
+        )
         raise StillInUse(
             f"{message} Close it with is_open=false and wait, or delete it with force=true.",
             leases=held,
@@ -240,7 +243,9 @@ def _check_guarantees(pool: Pool) -> None:
     guaranteed = limits_of(pool.id, pool.limits_version).guaranteed()
     total = sum(limit.guaranteed for limit in guaranteed)
     if total > pool.capacity:
-        message = f"The limits of the pool guarantee {total} units, which is more than {pool.capacity}."
+        message = (
+            f"The limits of the pool guarantee {counted(total, 'unit')}, which is more than {pool.capacity}."
+        )
         raise InvalidRequest(message, errors=[FieldError("/capacity", "below_guarantees", message)])
     level = pool.terms.fair_level
     if any(limit.scope.level is not level for limit in guaranteed):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Now
 
+from controlplane.formats.counts import counted
+
 
 class BackfillProgress(models.Model):
     """How far a backfill is. after: the last key that is done, as text; NULL before the first range."""
@@ -16,4 +18,4 @@ class BackfillProgress(models.Model):
     ended_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.changed_rows} rows"
+        return f"{self.name}: {counted(self.changed_rows, 'row')}"

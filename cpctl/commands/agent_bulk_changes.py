@@ -10,7 +10,7 @@ import typer
 from cpctl.agent_kinds import BULK_CHANGE, BULK_CHANGE_AGENT
 from cpctl.commands import get, options
 from cpctl.errors import UsageError
-from cpctl.output import Format
+from cpctl.output import Format, counted
 from cpctl.paths import segment
 from cpctl.session import SESSION
 
@@ -86,7 +86,7 @@ def start(verb: str, body: dict[str, Any], pace: Pace, change: options.ChangeOpt
         SESSION.tell(line)
     if change.dry_run:
         return None
-    change.ask(f"{verb.capitalize()} {impact['agents']} agents?")
+    change.ask(f"{verb.capitalize()} {counted(impact['agents'], 'agent')}?")
     # Who answered the question has seen the number. With --yes, nobody has.
     seen = {} if change.yes or impact["confirm"] is None else {"confirm": impact["agents"]}
     started = api.post(path, {**body, **seen, **pace.body()}).json()
@@ -98,7 +98,8 @@ def describe(verb: str, impact: dict[str, Any]) -> list[str]:
     """Return the impact in lines."""
     states = ", ".join(f"{count} {state}" for state, count in impact["by_state"].items())
     lines = [
-        f"{verb.capitalize()} {impact['agents']} agents in {impact['environment_count']} environments"
+        f"{verb.capitalize()} {counted(impact['agents'], 'agent')} in "
+        f"{counted(impact['environment_count'], 'environment')}"
         f"{f' ({states})' if states else ''}; {impact['unchanged']} others match and do not change."
     ]
     lines += [
@@ -106,7 +107,7 @@ def describe(verb: str, impact: dict[str, Any]) -> list[str]:
         for lost in impact["last_agents"]
     ]
     if impact["work_in_progress"]:
-        lines.append(f"These agents have {impact['work_in_progress']} resources.")
+        lines.append(f"These agents have {counted(impact['work_in_progress'], 'resource')}.")
     return lines
 
 

@@ -12,7 +12,7 @@ from cpctl.agent_kinds import AGENT_CONFIG
 from cpctl.commands import bundles, change_options, claims, config_clusters, get, options, teams_and_grants
 from cpctl.errors import UsageError
 from cpctl.exits import Exit
-from cpctl.output import Format, document, say, signed
+from cpctl.output import Format, counted, document, say, signed
 from cpctl.paths import YAML, segment
 from cpctl.session import SESSION
 
@@ -212,7 +212,9 @@ def _path(text: str) -> str:
 def _text(file: str) -> str:
     texts = files.texts([file])
     if len(texts) > 1:
-        raise UsageError(f"{file} contains {len(texts)} documents. Specify the file of one document.")
+        raise UsageError(
+            f"{file} contains {counted(len(texts), 'document')}. Specify the file of one document."
+        )
     return texts[0][1]
 
 

@@ -13,7 +13,7 @@ from cpctl import files
 from cpctl.commands import options
 from cpctl.errors import ApiError, UsageError
 from cpctl.exits import Exit
-from cpctl.output import Format, document, say
+from cpctl.output import Format, counted, document, say
 from cpctl.paths import YAML
 from cpctl.plans import confirmation, differs, is_empty, plan_lines, summary_line
 from cpctl.session import SESSION
@@ -74,7 +74,7 @@ def apply(
     """
     bundle = files.read(file, deep=recursive)
     if dry_run is Dry.CLIENT:
-        return say(f"{len(files.documents(bundle))} documents parsed.")
+        return say(f"{counted(len(files.documents(bundle)), 'document')} parsed.")
     _check_prune(manager, selector, prune=prune)
     change = options.WriteOptions(
         message, manager, force, confirm, override_freeze, approval_override, ticket
@@ -89,7 +89,7 @@ def apply(
     _show(plan, output)
     if dry_run is Dry.SERVER or is_empty(plan):
         return None
-    SESSION.confirm(f"Apply this? It affects {plan['affected_scopes']} scopes.", yes=yes)
+    SESSION.confirm(f"Apply this? It affects {counted(plan['affected_scopes'], 'scope')}.", yes=yes)
     if not yes:
         # The plan was confirmed at the terminal.
         query["confirm"] = confirmation(plan)
@@ -155,7 +155,7 @@ def confirm_plan(plan: Any, question: str, how: Format, *, yes: bool) -> bool:
     _show(plan, how)
     if is_empty(plan):
         return False
-    SESSION.confirm(f"{question} It affects {plan['affected_scopes']} scopes.", yes=yes)
+    SESSION.confirm(f"{question} It affects {counted(plan['affected_scopes'], 'scope')}.", yes=yes)
     return True
 
 

@@ -8,7 +8,7 @@ import typer
 
 from cpctl.commands import change_options, get, options
 from cpctl.kinds import kind_named
-from cpctl.output import Format
+from cpctl.output import Format, counted
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
@@ -50,7 +50,7 @@ def create(
     scope = options.scope_of((project, domain, workflow, launch_plan))
     body = {"scope": scope, "approvals": approvals, **change_options.non_empty(reason=reason)}
     change = options.ChangeOptions(message, dry_run, yes)
-    question = f"Require {approvals} approvals for changes at {scope_text(scope)}?"
+    question = f"Require {counted(approvals, 'approval')} for changes at {scope_text(scope)}?"
     change_options.create(KIND, body, change, output, question=question)
 
 

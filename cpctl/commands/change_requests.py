@@ -10,7 +10,7 @@ import typer
 from cpctl.commands import change_options, get, options
 from cpctl.errors import UsageError
 from cpctl.kinds import kind_named
-from cpctl.output import Format, document, say
+from cpctl.output import Format, counted, document, say
 from cpctl.plans import difference_lines
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
@@ -231,7 +231,7 @@ def _show(request: Any, how: Format) -> None:
 def _plan_lines(request: Any) -> list[str]:
     paint, plan = SESSION.paint(), request["plan"]
     lines = ["", f"{plan['change']}:", *difference_lines(plan["differences"], paint)]
-    lines += [f"Effective values change at {plan['affected_scopes']} scopes:"]
+    lines += [f"Effective values change at {counted(plan['affected_scopes'], 'scope')}:"]
     for effect in plan["effective"]:
         lines += [f"  {scope_text(effect['scope'])}", *difference_lines(effect["differences"], paint)]
     for approval in request["approvals"]:

@@ -12,7 +12,7 @@ from cpctl import completion
 from cpctl.commands import options
 from cpctl.commands.effective_values import follow_values, show_values
 from cpctl.errors import Failed, UsageError
-from cpctl.output import Format, document, say
+from cpctl.output import Format, counted, document, say
 from cpctl.portable.snapshots import Snapshot, SnapshotRefused, read_snapshot
 from cpctl.scopes import SEGMENTS, scope_text
 from cpctl.session import SESSION
@@ -143,4 +143,4 @@ def _contents(file: Path) -> bytes:
 
 def _summary(contents: Snapshot) -> str:
     age = int(contents.age().total_seconds())
-    return f"revision {contents.revision}, {len(contents.items)} scopes, {max(age, 0)} s old"
+    return f"revision {contents.revision}, {counted(len(contents.items), 'scope')}, {max(age, 0)} s old"

@@ -59,8 +59,8 @@ def explain(
     if not as_of:
         _show_pending(api, {**scope, "resource_type": query["resource_type"]}, pointer)
     if not any_printed and pointer:
-        meant = _nearest_field(api, query, name, pointer)
-        raise NotFound(f"{name}{pointer} is not set at {scope_text(scope)} or above.{meant}")
+        suggestion = _nearest_field(api, query, name, pointer)
+        raise NotFound(f"{name}{pointer} is not set at {scope_text(scope)} or above.{suggestion}")
     if not any_printed:
         SESSION.tell(f"Nothing is set at {scope_text(scope)} or above.")
     return None
@@ -156,5 +156,5 @@ def _type_named(api: Api, name: str) -> str:
         if name in (resource_type["name"], resource_type["document_key"]):
             return str(resource_type["name"])
     names = [str(resource_type["name"]) for resource_type in types]
-    meant = nearest(name, [*names, *(str(resource_type["document_key"]) for resource_type in types)])
-    raise NotFound(f"Unknown resource type {name!r}.{meant} Resource types: {', '.join(names)}.")
+    suggestion = nearest(name, [*names, *(str(resource_type["document_key"]) for resource_type in types)])
+    raise NotFound(f"Unknown resource type {name!r}.{suggestion} Resource types: {', '.join(names)}.")

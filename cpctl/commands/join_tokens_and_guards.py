@@ -9,7 +9,7 @@ import typer
 
 from cpctl.agent_kinds import FLEET_GUARD, JOIN_TOKEN
 from cpctl.commands import change_options, get, options
-from cpctl.output import Format
+from cpctl.output import Format, counted
 from cpctl.session import SESSION
 
 guards = typer.Typer(
@@ -121,7 +121,7 @@ def create_join_token(
         **{"needs_approval": needs_approval, "may_take_over": may_take_over},
         **({"team": team} if team else {}),
     }
-    question = f"Create a join token for {uses} agents named {name_pattern}?"
+    question = f"Create a join token for {counted(uses, 'agent')} named {name_pattern}?"
     change_options.create_secret(JOIN_TOKEN, body, change, output, question=question)
 
 

@@ -11,7 +11,7 @@ from cpctl.commands import options
 from cpctl.commands.edit import show_difference
 from cpctl.counted_work import with_progress
 from cpctl.errors import UsageError
-from cpctl.output import as_yaml, say
+from cpctl.output import as_yaml, counted, say
 from cpctl.paths import YAML
 from cpctl.scopes import scope_query, scope_text
 from cpctl.session import SESSION
@@ -50,7 +50,7 @@ def replace_documents(
         puts.append(put)
     if dry_run:
         return
-    SESSION.confirm(f"Replace the overrides at {len(puts)} scopes?", yes=yes)
+    SESSION.confirm(f"Replace the overrides at {counted(len(puts), 'scope')}?", yes=yes)
     for put in with_progress("Replacing", puts):
         put.send(change, dry_run=False)
         SESSION.tell(f"Replaced: {scope_text(put.scope)}")

@@ -11,7 +11,7 @@ import typer
 from cpctl.commands import change_options, get, options, resource_options
 from cpctl.dispatch_kinds import RESOURCE
 from cpctl.errors import CpctlError, UsageError
-from cpctl.output import Format, note
+from cpctl.output import Format, counted, note
 from cpctl.resource_waits import Condition, wait_for
 from cpctl.session import SESSION
 
@@ -207,4 +207,4 @@ def _named(ids: Sequence[str]) -> str:
         return ids[0]
     names = ", ".join(ids[:_MOST_NAMED])
     more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
-    return f"{len(ids)} resources ({names}{more})"
+    return f"{counted(len(ids), 'resource')} ({names}{more})"

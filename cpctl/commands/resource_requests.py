@@ -10,6 +10,7 @@ from cpctl import files
 from cpctl.commands import change_options, options
 from cpctl.dispatch_kinds import RESOURCE
 from cpctl.errors import Conflicting, UsageError
+from cpctl.output import counted
 
 if TYPE_CHECKING:
     from cpctl.client import Api
@@ -30,7 +31,7 @@ def requests_in(paths: Sequence[str], resource_id: str = "") -> list[Request]:
         raise UsageError(f"{', '.join(paths)} contains no document.")
     if resource_id and len(documents) > 1:
         raise UsageError(
-            f"--id names one resource, but there are {len(documents)} documents.",
+            f"--id names one resource, but there are {counted(len(documents), 'document')}.",
             hint="set id in each document",
         )
     requests = [_request(document, resource_id, number) for number, document in enumerate(documents, start=1)]
@@ -103,6 +104,6 @@ def _request(document: Any, resource_id: str, number: int) -> Request:
 
 def _counted(requests: Sequence[Request]) -> str:
     if len(requests) > 1:
-        return f"{len(requests)} resources"
+        return counted(len(requests), "resource")
     (request,) = requests
     return f"{request.body.get('service_type', 'a resource')} {request.id}".rstrip()

@@ -11,7 +11,7 @@ from cpctl.agent_kinds import GRANT, TEAM
 from cpctl.columns import Kind, field, timestamp
 from cpctl.commands import change_options, get, options
 from cpctl.errors import UsageError
-from cpctl.output import Column, Format, say
+from cpctl.output import Column, Format, counted, say
 from cpctl.session import SESSION
 
 teams = typer.Typer(help="Manage publishing teams.", no_args_is_help=True)
@@ -160,7 +160,7 @@ def confirm_source(
     for document in pending["documents"]:
         SESSION.tell(f"- {document}")
     change = options.ChangeOptions(message, dry_run, yes)
-    change.ask(f"Remove {len(pending['documents'])} documents?")
+    change.ask(f"Remove {counted(len(pending['documents']), 'document')}?")
     body = {"source": source, "digest": digest or pending["digest"]}
     SESSION.api().post("agent-config-sources:confirm", body, query=change.query())
     change.tell("Removal confirmed.")

@@ -14,6 +14,7 @@ from controlplane import errors
 from controlplane.api.endpoints import Endpoint, actor_of, caller_of, mutation
 from controlplane.api.fields import Flag, StrictSerializer, Text, parse_body
 from controlplane.errors import FieldError, InvalidRequest
+from controlplane.formats.counts import counted
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.api import examples
@@ -159,5 +160,6 @@ def _refuse_problems(problems: list[ImportIssue]) -> None:
             for problem in problems
         ]
         raise InvalidRequest(
-            f"The import has {len(problems)} errors. First: {errors[0].message}", errors=errors[:200]
+            f"The import has {counted(len(problems), 'error')}. First: {errors[0].message}",
+            errors=errors[:200],
         )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from controlplane.errors import FieldError, InvalidRequest, ManagedElsewhere
+from controlplane.formats.counts import counted
 from controlplane.formats.label_selectors import Requirement
 from controlplane.identity.actors import Actor
 from controlplane.scopes import Scope
@@ -117,7 +118,8 @@ def _drafts(
         conflicts += errors
     if conflicts and not options.force:
         raise ManagedElsewhere(
-            f"{len(conflicts)} fields are managed by another manager. {conflicts[0].message} "
+            f"{counted(len(conflicts), 'field is', 'fields are')} managed by another manager. "
+            f"{conflicts[0].message} "
             "Leave them out, or take them over with force=true.",
             errors=conflicts[:MAX_REPORTED],
         )

@@ -20,6 +20,7 @@ from controlplane.errors import (
     UnknownDomain,
     UnknownProject,
 )
+from controlplane.formats.counts import counted
 from controlplane.identity.actors import Actor
 from controlplane.scopes import Scope, by_project
 from overrides.approvals.decisions import NO_CONSENT, Consent
@@ -234,7 +235,8 @@ def _refuse_invalid_scopes(invalid: Sequence[AffectedScope]) -> None:
     ]
     first = invalid[0].errors[0]
     raise InheritedConflict(
-        f"{len(invalid)} scopes would resolve to invalid attributes. First, at {scopes[0]}: {first.message}",
+        f"{counted(len(invalid), 'scope')} would resolve to invalid attributes. "
+        f"First, at {scopes[0]}: {first.message}",
         errors=[
             FieldError("", error.code, f"{error.pointer} {error.message}", error.hint) for error in errors
         ],

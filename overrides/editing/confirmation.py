@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from controlplane.formats.counts import counted
 from overrides.editing.removal_guard import Removals, needs_confirmation
 
 _DIGEST_LENGTH = 32
@@ -48,7 +49,7 @@ def confirmation_for(effect: Effect) -> Confirmation | None:
     """Return the confirmation that the change requires; None if it needs none."""
     removals = effect.removals
     many = bool(effect.most) and effect.affected > effect.most
-    reach = f"what applies at {effect.affected} scopes"
+    reach = _reach(effect)
     if removals is not None and needs_confirmation(removals):
         also = f", and changes {reach}" if many else ""
         removed = f"{len(removals.addresses)} of the {removals.stored} {removals.what}"
@@ -66,6 +67,10 @@ def objection_to(effect: Effect, confirm: str) -> Confirmation | None:
         return None
     if confirm and confirm != str(effect.affected):
         expected = required.confirm if required else str(effect.affected)
-        reason = required.reason if required else f"This changes what applies at {effect.affected} scopes."
+        reason = required.reason if required else f"This changes {_reach(effect)}."
         return Confirmation(expected, f"You confirmed a different plan ({confirm}). {reason}")
     return required if required is None or required.confirm != confirm else None
+
+
+def _reach(effect: Effect) -> str:
+    return f"what applies at {counted(effect.affected, 'scope')}"

@@ -12,6 +12,7 @@ from django.db.models import Max
 from controlplane.access import audit
 from controlplane.errors import FieldError, InvalidRequest, StillInUse, UnknownGuardRail
 from controlplane.events.types import EventType
+from controlplane.formats.counts import counted
 from controlplane.formats.quantities import amount
 from controlplane.identity.actors import Actor
 from controlplane.preconditions import Precondition, check
@@ -186,7 +187,8 @@ def _refuse_if_broken(kept_out: Sequence[KeptOut]) -> None:
     ]
     if broken:
         raise StillInUse(
-            f"{len(broken)} existing values break this guard rail. First: {broken[0].message}. "
+            f"{counted(len(broken), 'existing value breaks', 'existing values break')} this guard rail. "
+            f"First: {broken[0].message}. "
             "Change them, or send accept_existing=true to keep them stored without effect.",
             errors=broken[:MAX_REPORTED],
         )

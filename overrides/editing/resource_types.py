@@ -13,6 +13,7 @@ from django.db.models import Max
 from controlplane.access import audit
 from controlplane.errors import FieldError, NameTaken, StillInUse, UnknownResourceType
 from controlplane.events.types import EventType
+from controlplane.formats.counts import counted
 from controlplane.identity.actors import Actor
 from controlplane.preconditions import Precondition, check
 from controlplane.scopes import Scope
@@ -113,7 +114,7 @@ def delete_type(
     existing = get_definition(name)
     check(precondition, existing.version)
     if count := Override.objects.filter(resource_type=name).count():
-        raise StillInUse(f"{count} overrides of {name} exist. Delete them first.", overrides=count)
+        raise StillInUse(f"{counted(count, 'override')} of {name} must be deleted first.", overrides=count)
     revision = take_revision(actor, changes=1, everything=True)
     _end(existing, revision)
     plan = commit([], current_catalogue(), actor=actor, options=options, earlier=earlier)
@@ -170,7 +171,7 @@ def _refuse_breaking_change(resource_type: ResourceType) -> None:
     ]
     if errors:
         raise StillInUse(
-            f"{len(errors)} stored documents would become invalid. First: {errors[0].message}",
+            f"{counted(len(errors), 'stored document')} would become invalid. First: {errors[0].message}",
             errors=errors[:MAX_REPORTED],
         )
 

@@ -15,6 +15,7 @@ from controlplane.errors import (
     ManagedElsewhere,
     UnknownOverride,
 )
+from controlplane.formats.counts import counted
 from controlplane.formats.json_patch import apply_patch
 from controlplane.identity.actors import Actor
 from controlplane.preconditions import Precondition, check
@@ -174,8 +175,8 @@ def refuse_conflicts(
     """Raise ManagedElsewhere with the fields and their managers, unless `force` is set."""
     if outcome.conflicts and not force:
         raise ManagedElsewhere(
-            f"{len(outcome.conflicts)} fields of {address} are managed by another manager. "
-            "Change them there, or take them over with force=true.",
+            f"{address} has {counted(len(outcome.conflicts), 'field')} of another manager. "
+            "Change that there, or take it over with force=true.",
             errors=[
                 conflict_error(conflict.leaf, conflict.managers, pointer) for conflict in outcome.conflicts
             ],

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models
 
+from controlplane.formats.counts import counted
 from registry.agent_configs.models import NAME_LENGTH, DataPlane
 
 
@@ -40,4 +41,4 @@ class AgentConfigPace(models.Model):
     at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return f"{self.team}: {self.left:.0f} changes left"
+        return f"{self.team}: {counted(round(self.left), 'change')} left"

@@ -20,6 +20,7 @@ from controlplane.errors import (
     InvalidRequest,
     UnknownAgentBulkChange,
 )
+from controlplane.formats.counts import counted
 from controlplane.identity.actors import Actor
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -144,13 +145,13 @@ def is_active(row: AgentBulkChange) -> bool:
 def _refuse(spec: BulkSpec, impact: dict[str, Any]) -> None:
     count, required = impact["agents"], impact["confirm"]
     if spec.confirm != required and (spec.confirm is None or spec.confirm != count):
-        stated = "" if spec.confirm is None else f"You confirmed {spec.confirm} agents. "
+        stated = "" if spec.confirm is None else f"You confirmed {counted(spec.confirm, 'agent')}. "
         raise ConfirmationRequired(
-            f"{stated}This would {spec.action} {count} agents. Review them with dry_run=true, then send "
-            f"confirm={count} to go ahead.",
+            f"{stated}This would {spec.action} {counted(count, 'agent')}. Review the effect with "
+            f"dry_run=true, then send confirm={count} to go ahead.",
             affected=count,
             confirm=str(count),
-            reason=f"This would {spec.action} {count} agents.",
+            reason=f"This would {spec.action} {counted(count, 'agent')}.",
         )
     if impact["last_agents"] and not spec.allow_last_agents:
         first = impact["last_agents"][0]

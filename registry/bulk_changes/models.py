@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from controlplane.database.owned import OwnedQuerySet
+from controlplane.formats.counts import counted
 from controlplane.identity.roles import Action
 from controlplane.ids import uuid7
 
@@ -67,7 +68,7 @@ class AgentBulkChange(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.action} {self.total} agents"
+        return f"{self.action} {counted(self.total, 'agent')}"
 
 
 class AgentBulkChangeItem(models.Model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controlplane.delivery.models import Replay, SinkState
 from controlplane.delivery.replays import MOST_EVENTS
+from controlplane.formats.counts import counted
 from registry.bulk_changes.decisions import BulkState
 from registry.bulk_changes.models import AgentBulkChange
 from registry.dispatch.lifecycle.states import Goal, ResourceState
@@ -80,7 +81,7 @@ def show_replay(row: Replay) -> Operation:
         start_time=None if state is OperationState.PENDING else row.created_at,
         end_time=row.ended_at,
         can_cancel=False,
-        summary=f"{queued} events are queued for the sink.",
+        summary=f"{counted(queued, 'event is', 'events are')} queued for the sink.",
         progress=Progress(queued, queued if row.ended_at else None),
     )
 

@@ -100,7 +100,7 @@ def test_diff_ends_with_0_1_and_2_or_more(cpctl):
         "      + /defaults/cpu: 1",
         "  workflow_execution_config project=flytesnacks domain=development",
         "      + /max_parallelism: 40",
-        "2 created, 0 updated, 0 deleted, 0 unchanged; effective values change at 1 scopes.",
+        "2 created, 0 updated, 0 deleted, 0 unchanged; effective values change at 1 scope.",
     ]
     assert Api(cpctl.token).get("overrides").json()["items"] == []
 

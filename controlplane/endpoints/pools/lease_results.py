@@ -11,6 +11,7 @@ from controlplane import errors
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.endpoints.pools import lease_schemas as schemas
 from controlplane.endpoints.pools.schemas import show_obstacle
+from controlplane.formats.counts import counted
 from controlplane.identity.callers import Caller
 from controlplane.pools import leases
 from controlplane.pools.ledger import Obstacle, Reason
@@ -54,7 +55,8 @@ def error_of(pool: Pool, result: Result) -> errors.ControlplaneError:
     """Return the error that a result is."""
     if isinstance(result, TokenInUse):
         return errors.TokenInUse(
-            f"The token holds or waits for {result.units} units. Release them first, or use another token."
+            f"The token holds or waits for {counted(result.units, 'unit')}. "
+            "Release what it has first, or use another token."
         )
     if isinstance(result, Lost):
         return errors.LeaseLost("The lease ended, or was granted again. Stop the work that it protects.")
@@ -75,7 +77,7 @@ def problem_of(result: Result | Exception) -> dict[str, Any]:
         error: Exception = errors.PoolExhausted(" ".join(_sentence(each) for each in result.obstacles))
         limits = [show_obstacle(obstacle) for obstacle in result.obstacles]
     elif isinstance(result, TokenInUse):
-        error = errors.TokenInUse(f"The token holds or waits for {result.units} units.")
+        error = errors.TokenInUse(f"The token holds or waits for {counted(result.units, 'unit')}.")
     elif isinstance(result, Lost):
         error = errors.LeaseLost("The lease ended, or was granted again.")
     elif isinstance(result, Exception):

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from controlplane.formats.counts import counted
 from controlplane.upgrades.backfills import MOST_ROWS, Backfill, OtherRunner, registered, run
 from controlplane.upgrades.models import BackfillProgress
 
@@ -37,12 +38,12 @@ class Command(BaseCommand):
             changed = run(backfill, rows=rows, say=self.stdout.write)
         except OtherRunner as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{backfill.name} has ended: {changed} rows changed.")
+        self.stdout.write(f"{backfill.name} has ended: {counted(changed, 'row')} changed.")
 
     def _show(self, backfill: Backfill) -> None:
         row = BackfillProgress.objects.filter(name=backfill.name).first()
         if row is None:
             state = "not begun"
         else:
-            state = f"{'ended' if row.ended_at else 'under way'}, {row.changed_rows} rows changed"
+            state = f"{'ended' if row.ended_at else 'under way'}, {counted(row.changed_rows, 'row')} changed"
         self.stdout.write(f"{backfill.name}: {state}")

@@ -9,6 +9,7 @@ from uuid import UUID
 from google.protobuf.message import Message
 
 from controlplane.errors import FieldError, InvalidRequest, LeaseLost, TokenInUse
+from controlplane.formats.counts import counted
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.pools import leasing
@@ -35,7 +36,7 @@ def acquire(request: Any, caller: Caller) -> Message:
     caller.require(Action.POOL_USE, scope, owner=pool.team_id)
     result = leasing.run(pool.id, _operation(request, pool, scope, caller))
     if isinstance(result, TokenResult):
-        raise TokenInUse(f"The token holds or waits for {result.units} units. Use another token.")
+        raise TokenInUse(f"The token holds or waits for {counted(result.units, 'unit')}. Use another token.")
     reply: Message
     if isinstance(result, Granted):
         lease = result.lease

@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from controlplane.errors import ConfirmationRequired, ControlplaneError, RemoteFailed
+from controlplane.formats.counts import counted
 from controlplane.identity.actors import Actor
 from overrides.editing.apply import ApplyOptions
 from overrides.editing.plans import ChangeKind
@@ -98,7 +99,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{change.kind.value:9} {change.address}")
         counts = ", ".join(f"{imported.plan.count(kind)} {kind.value}" for kind in ChangeKind)
         word = "Would be" if dry_run else "Imported"
-        self.stdout.write(f"{word}: {counts}; effective at {imported.plan.affected} scopes.")
+        self.stdout.write(f"{word}: {counts}; effective at {counted(imported.plan.affected, 'scope')}.")
         confirmation = imported.plan.confirmation
         if dry_run and prunes and confirmation:
             self.stdout.write(f"{confirmation.reason} To confirm, add --confirm {confirmation.confirm}.")

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from controlplane.formats.counts import counted
 from overrides.file_source.synchronise import release
 
 
@@ -14,6 +15,7 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(
-            f"{count} overrides are kept unchanged. Now start every process with OVERRIDES_SOURCE=db.\n"
+            f"{counted(count, 'override is', 'overrides are')} kept unchanged. "
+            "Now start every process with OVERRIDES_SOURCE=db.\n"
             "Until then the files stay authoritative: the next check of the folder loads them again."
         )

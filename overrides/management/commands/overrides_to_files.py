@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from controlplane.formats.counts import counted
 from overrides.documents.export import export_documents, folder_files
 
 
@@ -22,7 +23,7 @@ class Command(BaseCommand):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
         self.stdout.write(
-            f"Wrote {len(files)} files. Now start every process with OVERRIDES_SOURCE=file and\n"
+            f"Wrote {counted(len(files), 'file')}. Now start every process with OVERRIDES_SOURCE=file and\n"
             f"OVERRIDES_PATH={folder}\n"
             "then check GET /api/v1/overrides/source: its state must be `current`."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from controlplane.formats.counts import counted
 from registry.agent_configs.documents.diagnostics import (
     Code,
     Findings,
@@ -61,7 +62,9 @@ def read_files(node: Node, findings: Findings, most: int) -> Iterator[tuple[str,
         )
         return
     if len(data) > most:
-        findings.error(place, Code.TOO_LARGE, f"The ConfigMap has {len(data)} files; the maximum is {most}.")
+        findings.error(
+            place, Code.TOO_LARGE, f"The ConfigMap has {counted(len(data), 'file')}; the maximum is {most}."
+        )
         return
     nested = {name: value for name, value in data.items() if not isinstance(value, str)}
     for name, text in data.items():

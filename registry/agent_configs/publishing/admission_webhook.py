@@ -16,6 +16,7 @@ from django.conf import settings
 from controlplane.access.organisations import of_all_organisations
 from controlplane.database.clock import database_now
 from controlplane.errors import FieldError, InvalidRequest
+from controlplane.formats.counts import counted
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agent_configs.bundles.compute import RecomputeInputs
@@ -184,7 +185,7 @@ def _deny_namespace(document: DocumentId) -> dict[str, Any]:
 
 def _build_denial(findings: Sequence[tuple[str, str, str]], reading: Reading) -> dict[str, Any]:
     causes = [{"field": field, "reason": reason, "message": message} for field, reason, message in findings]
-    more = f" ({len(causes) - 1} more errors.)" if len(causes) > 1 else ""
+    more = f" ({counted(len(causes) - 1, 'more error')}.)" if len(causes) > 1 else ""
     warnings = [warning.message for warning in reading.warnings]
     return _deny(causes, f"{causes[0]['message']}{more}", warnings)
 

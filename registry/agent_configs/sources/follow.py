@@ -24,6 +24,7 @@ from controlplane.access import audit
 from controlplane.database.locks import lock_publishing
 from controlplane.errors import ControlplaneError, UnknownVersion
 from controlplane.events.types import EventType
+from controlplane.formats.counts import counted
 from controlplane.identity.actors import Actor
 from registry.agent_configs.documents.published import DocumentId
 from registry.agent_configs.models import AgentConfig
@@ -204,7 +205,9 @@ def _store_result(
     reasons = list(listing.unreadable_teams.values())
     if pending and row.pending != pending:
         _record_event(
-            source, source.refused, {"reason": f"{len(pending['documents'])} documents would be removed."}
+            source,
+            source.refused,
+            {"reason": f"{counted(len(pending['documents']), 'document')} would be removed."},
         )
     if reasons and (row.is_synced or row.problems != problems):
         _record_event(source, source.refused, {"reason": reasons[0]})

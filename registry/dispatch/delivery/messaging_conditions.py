@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from controlplane.formats.counts import counted
+
 READY, CONGESTED, LISTENING = "MessagingReady", "Congested", "Listening"
 _NATS = "nats"
 
@@ -76,12 +78,14 @@ def messaging_conditions(measured: Measured | None) -> list[dict[str, Any]]:
         return [{"type": READY, "status": "false", "message": message}]
     if measured.is_congested:
         lag = measured.pending_count + measured.unacknowledged_count
-        message = f"{lag} requests wait for it in NATS. It gets no more until fewer are left."
+        waits = counted(lag, "request waits", "requests wait")
+        message = f"{waits} for it in NATS. It gets no more until fewer are left."
         return [{"type": CONGESTED, "status": "true", "message": message}]
     if measured.is_listening is False and measured.pending_count:
+        waits = counted(measured.pending_count, "request waits", "requests wait")
         message = (
-            f"{measured.pending_count} requests wait for it in NATS, and it fetches none. Check that its"
-            " process runs and is connected to NATS."
+            f"{waits} for it in NATS, and it fetches none."
+            " Check that its process runs and is connected to NATS."
         )
         return [{"type": LISTENING, "status": "false", "message": message}]
     return []

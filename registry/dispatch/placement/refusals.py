@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from controlplane.formats.counts import counted
 from controlplane.formats.label_selectors import Operator, Requirement
 from registry.agents.states import State
 from registry.dispatch.placement.candidates import Candidate, Obstacle, Refusal, Requirements
@@ -75,7 +76,9 @@ def _owner(requirements: Requirements, candidate: Candidate) -> str:
 def _full(_: Requirements, candidate: Candidate) -> str:
     if candidate.capacity is None or candidate.load < candidate.capacity:
         return ""
-    return f"It is full: it has {candidate.load} resources, and its capacity is {candidate.capacity}."
+    return (
+        f"It is full: it has {counted(candidate.load, 'resource')}, and its capacity is {candidate.capacity}."
+    )
 
 
 def _congested(_: Requirements, candidate: Candidate) -> str:

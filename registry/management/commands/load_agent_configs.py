@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from controlplane.formats.counts import counted
 from controlplane.identity.actors import system
 from registry.agent_configs.publishing.recompute import recompute_all
 from registry.agent_configs.sources.folder import confirm_folder_removal, get_folder_row, synchronise
@@ -29,7 +30,7 @@ class Command(BaseCommand):
             self.stderr.write(problem)
         if state == AWAITING and row.pending:
             self.stderr.write(
-                f"{len(row.pending['documents'])} documents would be removed. To confirm, run "
+                f"{counted(len(row.pending['documents']), 'document')} would be removed. To confirm, run "
                 f"manage.py load_agent_configs --confirm {row.pending['digest']}"
             )
         if state != CURRENT:

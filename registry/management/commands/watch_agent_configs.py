@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.extras import is_installed, missing
+from controlplane.formats.counts import counted
 from controlplane.identity.actors import system
 from controlplane.members.presence import present
 from registry.agent_configs.source_models import AgentConfigCluster
@@ -71,7 +72,7 @@ class Command(BaseCommand):
             self.stderr.write(problem)
         if state == AWAITING and row.pending:
             self.stderr.write(
-                f"{len(row.pending['documents'])} documents would be removed. To confirm, run "
+                f"{counted(len(row.pending['documents']), 'document')} would be removed. To confirm, run "
                 f"manage.py watch_agent_configs --confirm {row.pending['digest']}"
             )
         if state == STANDBY:

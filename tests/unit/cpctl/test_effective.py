@@ -29,7 +29,7 @@ def check(folder, *keys, file="values.json", age=10**9, output=Format.TABLE):
 def test_a_verified_snapshot_says_what_it_has(folder, capsys):
     check(folder, "other.pem", "public.pem")
     first, second = capsys.readouterr().out.splitlines()
-    assert "verified, revision 41, 1 scopes" in first
+    assert "verified, revision 41, 1 scope" in first
     assert second == "  project=flytesnacks domain=development: task_resource"
 
     check(folder, output=Format.JSON)

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from controlplane.database.clock import statement_now
+from controlplane.formats.counts import counted
 from controlplane.retention.archive import archive_partition, log_of, verify
 from controlplane.retention.cycle import retain, tend_partitions
 from controlplane.retention.manifests import ArchiveInvalid
@@ -48,4 +49,4 @@ class Command(BaseCommand):
                 raise CommandError(f"{log.table} has no partition {name}.")
             archive_partition(log, partition, store)
         manifest = verify(log, name, store)
-        self.stdout.write(f"{name}: {manifest.count} rows, sha256 {manifest.sha256}: verified")
+        self.stdout.write(f"{name}: {counted(manifest.count, 'row')}, sha256 {manifest.sha256}: verified")

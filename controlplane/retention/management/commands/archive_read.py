@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
+from controlplane.formats.counts import counted
 from controlplane.retention.archive import log_of, verify
 from controlplane.retention.manifests import ArchiveInvalid
 from controlplane.retention.reading import Selection, restore, select
@@ -39,7 +40,7 @@ class Command(BaseCommand):
             rows = select(log, name, store, wanted)
             if options["restore_into"]:
                 count = restore(log, rows, options["restore_into"])
-                self.stdout.write(f"{options['restore_into']}: {count} rows")
+                self.stdout.write(f"{options['restore_into']}: {counted(count, 'row')}")
                 return
             for line in rows:
                 sys.stdout.write(line.decode())

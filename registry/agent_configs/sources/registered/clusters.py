@@ -21,6 +21,7 @@ from controlplane.errors import (
     UnknownAgentConfigCluster,
 )
 from controlplane.events.types import EventType
+from controlplane.formats.counts import counted
 from controlplane.identity.actors import Actor, system
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -181,7 +182,7 @@ def _unknown(name: str) -> UnknownAgentConfigCluster:
 
 
 def _ask(name: str, count: int, digest: str) -> ConfirmationRequired:
-    reason = f"The cluster {name} has {count} published documents, which would be deleted with it."
+    reason = f"The cluster {name} has {counted(count, 'published document')}, which would be deleted too."
     return ConfirmationRequired(
         f"{reason} See the effect with dry_run=true, then send confirm={digest} to go ahead.",
         affected=count,
