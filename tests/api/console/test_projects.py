@@ -48,7 +48,7 @@ def test_a_project_is_created_and_listed_with_its_counts(browser):
     body = {"attributes": {"max_parallelism": 3}}
     put = api.put("overrides/workflow_execution_config?project=ads", body, If_None_Match="*")
     assert put.status_code == 201
-    assert 'aria-label="1 overrides of ads">1</a>' in text_of(browser.get("/projects"))
+    assert 'aria-label="1 override of ads">1</a>' in text_of(browser.get("/projects"))
     page = text_of(browser.get("/projects/ads"))
     assert "tier=gold" in page
     assert "override.created" in page
