@@ -73,15 +73,14 @@ class DocumentReader:
     def __post_init__(self) -> None:
         self.types = {**self.catalogue.by_document_key(), **self.catalogue.types}
 
-    def statements_of(self, received: ReceivedDocument) -> list[Statement]:
-        """Return what the document sets at its scope; skip inherited entries.
+    def read(self, received: ReceivedDocument, *, into: list[Statement]) -> None:
+        """Append what the document sets at its scope, as far as it can be read; skip inherited entries.
 
         Raises InvalidRequest or InvalidScope with all errors, with pointers into the document.
         """
         scope = received.scope
         pointer, spec = _spec(received)
         errors: list[FieldError] = []
-        statements: list[Statement] = []
         keys: dict[str, str] = {}
         for key, body in spec.items():
             location = f"{pointer}/{escape(key)}"
@@ -95,14 +94,13 @@ class DocumentReader:
                     )
                 if body.get("inherited") is not True:
                     attributes = self._read(resource_type, body, location)
-                    statements.append(
+                    into.append(
                         Statement(Address(resource_type.name, scope), attributes, received.place, location)
                     )
             except ControlplaneError as error:
                 errors += error.errors
         if errors:
             raise InvalidRequest(errors[0].message, errors=errors)
-        return statements
 
     def _type(self, key: str, body: Any, location: str) -> ResourceType:
         if key not in self.types:

@@ -33,11 +33,14 @@ from overrides.documents.guard_rails import rail_document
 from overrides.editing.apply import ApplyOptions, apply_statements
 from overrides.editing.commit import begin
 from overrides.editing.plans import Plan
+from overrides.editing.validation import check_stated
 from overrides.field_managers import managed_part
 from overrides.history.history import overrides_as_of
 from overrides.loading.catalogue_cache import current_catalogue
+from overrides.loading.current import load_current
 from overrides.models import Domain, GuardRailRow, Override, Project, ProjectState, TypeDefinition
 from overrides.resolution.addresses import Statement
+from overrides.resource_types.catalogue import Catalogue, RuleChange
 
 MAX_REPORTED = 200
 # File systems allow 255 bytes, including the suffix.
@@ -88,18 +91,31 @@ def scopes_in(documents: Sequence[ReceivedDocument], *, maximum: int) -> tuple[s
 
 def read_statements(documents: Iterable[ReceivedDocument]) -> list[Statement]:
     """Read overrides by the current types. Raises InvalidRequest with the errors of all documents."""
-    reader = DocumentReader(current_catalogue())
+    catalogue = current_catalogue()
+    reader = DocumentReader(catalogue)
     statements: list[Statement] = []
     errors: list[FieldError] = []
     for document in documents:
         try:
-            statements += reader.statements_of(document)
+            reader.read(document, into=statements)
         except ControlplaneError as error:
             errors += error.errors or (FieldError(document.pointer, error.code, error.detail),)
     if errors:
+        errors += _errors_of_values(statements, catalogue)
         more = f" And {len(errors) - 1} more." if len(errors) > 1 else ""
         raise InvalidRequest(f"{errors[0].message}{more}", errors=errors[:MAX_REPORTED])
     return statements
+
+
+def _errors_of_values(statements: Sequence[Statement], catalogue: Catalogue) -> Iterable[FieldError]:
+    """Return what is wrong with the values of readable statements, so that one answer has all errors."""
+    current = load_current([statement.address for statement in statements])
+    writes = [(statement, current[statement.address]) for statement in statements]
+    try:
+        check_stated(writes, RuleChange(catalogue, catalogue))
+    except ControlplaneError as error:
+        return error.errors
+    return ()
 
 
 @transaction.atomic

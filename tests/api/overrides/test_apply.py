@@ -1104,3 +1104,22 @@ def test_a_plan_lists_a_thousand_changes_and_counts_them_all(apply_json, setting
 
     assert (len(answer["changes"]), len(answer["effective"])) == (1000, 100)
     assert (answer["summary"]["created"], answer["affected_scopes"]) == (1100, 1100)
+
+
+def test_one_answer_has_the_errors_of_all_documents_of_whatever_kind(apply):
+    """An unknown type, a misspelled field, a wrong value and no spec; nothing about the last document."""
+    answer = apply(
+        spec({"taskResorces": {}, "taskResources": {"limits": {"cpuu": "1"}}}),
+        spec({"taskResources": {"limits": {"cpu": "many"}}}, **HERE),
+        {"kind": "overrides", "project": "flytesnacks"},
+        tasks(domain="staging"),
+    )
+
+    assert answer.status_code == 400
+    assert sorted(pointers(answer)) == [
+        "/documents/0/spec/taskResorces",
+        "/documents/0/spec/taskResources/limits/cpuu",
+        "/documents/1/spec/taskResources/limits/cpu",
+        "/documents/2/spec",
+    ]
+    assert stored() == {}
