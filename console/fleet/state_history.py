@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from console.fleet import timeline
-from console.fleet.timeline import Move, Span
+from console.fleet.timeline import Move, Span, path_of
 from controlplane.events.visibility import visible_events
 from controlplane.identity.callers import Caller
 from registry.agents.event_types import AGENT_FLAPPING, BY_STATE
@@ -21,9 +21,9 @@ _HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class LastHour:
-    """What an agent did in the last hour: its bars, and the same in words."""
+    """What an agent did in the last hour. bars: state and SVG path; summary: the same in words."""
 
-    spans: Sequence[Span]
+    bars: Sequence[tuple[str, str]]
     summary: str
 
 
@@ -36,12 +36,13 @@ def moves_of(
     """
     ids = [str(agent.id) for agent in agents]
     rows = visible_events(caller).filter(object_type="agent", object_id__in=ids, at__gte=since)
-    newest = list(rows.filter(type__in=STATE_OF).order_by("-seq", "-position")[: most + 1])
+    newest_first = rows.filter(type__in=STATE_OF).order_by("-seq", "-position")
+    # Four values of each, since the events of a page of agents are many and large.
+    newest = list(newest_first.values_list("object_id", "at", "type", "data__from")[: most + 1])
     moves: dict[str, list[Move]] = {}
-    for event in reversed(newest[:most]):
-        move = Move(event.at, event.data.get("from", ""), STATE_OF[event.type])
-        moves.setdefault(event.object_id, []).append(move)
-    return moves, newest[most - 1].at if len(newest) > most else since
+    for agent_id, at, type_name, before in reversed(newest[:most]):
+        moves.setdefault(agent_id, []).append(Move(at, before or "", STATE_OF[type_name]))
+    return moves, newest[most - 1][1] if len(newest) > most else since
 
 
 def damped_returns(agent: Agent, caller: Caller, since: datetime) -> list[datetime]:
@@ -57,7 +58,9 @@ def last_hours(agents: Sequence[Agent], caller: Caller, now: datetime) -> dict[s
     hours = {}
     for agent in agents:
         spans = spans_of(agent, moves.get(str(agent.id), []), complete_from, since=since, now=now)
-        hours[str(agent.id)] = LastHour(spans, timeline.summary(spans))
+        hours[str(agent.id)] = LastHour(
+            [(span.state, path_of(span)) for span in spans], timeline.summary(spans)
+        )
     return hours
 
 

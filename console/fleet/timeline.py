@@ -77,6 +77,11 @@ def spans(
     return list(_bars([move for move in starts if move[0]], since=since, now=now))
 
 
+def path_of(span: Span) -> str:
+    """Return the bar as an SVG path: a line along the middle, which is as wide as the bar is high."""
+    return f"M{span.x:.0f} 80h{span.width:.0f}"
+
+
 def summary(spans: Iterable[Span]) -> str:
     """Return how long each state lasted, longest first, such as `ready 52 min, unavailable 8 min`."""
     totals: dict[str, timedelta] = {}

@@ -479,14 +479,14 @@ def test_the_list_shows_what_each_agent_did_in_the_last_hour(browser, agent):
 
     text = text_of(browser.get("/agents?q=prod-eu-1"))
 
-    (strip,) = re.findall(r'<svg class="strip thin".*?</svg>', text, re.DOTALL)
+    (strip,) = re.findall(r'<svg class="hour".*?</svg>', text, re.DOTALL)
     assert "<title>ready 48 min, unavailable 12 min</title>" in strip
-    assert re.findall(r'class="fill (\w+)" x="([\d.]+)"', strip) == [
-        ("ready", "0.0"),
-        ("unavailable", "800.0"),
+    assert re.findall(r'path class="(\w+)" d="(.+?)"', strip) == [
+        ("ready", "M0 80h800"),
+        ("unavailable", "M800 80h200"),
     ]
     hidden = text_of(browser.get("/agents?q=prod-eu-1&columns=name,state"))
-    assert "strip thin" not in hidden
+    assert 'class="hour"' not in hidden
 
 
 @pytest.mark.parametrize(
@@ -513,4 +513,4 @@ def test_the_page_of_an_agent_says_how_requests_reach_it(browser, agent):
 
     AgentMessaging.objects.create(agent=agent, has_consumer=True, is_listening=True, checked_at=Now())
 
-    assert "<dt>Delivery</dt><dd>NATS, waits for requests <time" in text_of(browser.get(page))
+    assert "<dt>Delivery</dt><dd>NATS, waits for requests, since <time" in text_of(browser.get(page))
