@@ -154,7 +154,7 @@ def load_page(
     rest = after(order, read_cursor(page_request, order)) if page_request.cursor else Q()
     scan = None if scanned is None else next_scan(scanned.filter(rest), order)
     rows = rows.filter(rest, scan.condition) if scan else rows.filter(rest)
-    candidates = load_instances(rows.order_by(*order)[: limit + 1])
+    candidates = load_instances(_first(rows, order, limit + 1))
     items = candidates[:limit]
     if len(candidates) <= limit:
         return Page(items, write_cursor(page_request, order, [*map(_plain, scan.last)]) if scan else None)
@@ -164,6 +164,21 @@ def load_page(
 def key_of(row: Model, order: Sequence[str]) -> list[Any]:
     """Return the values of a row that its place in the order depends on."""
     return [_plain(getattr(row, name.lstrip("-"))) for name in order]
+
+
+def _first(rows: QuerySet[Row, Row], order: Sequence[str], count: int) -> QuerySet[Row, Row]:
+    """Return the first `count` rows in `order`.
+
+    Postgres computes what is selected for each row before it sorts by a computed field, and such rows are
+    wide: of 100,000 agents by last heartbeat, 319 ms instead of 70. So the primary keys are found first.
+    So are they for several keys, which no index has: by state, then name descending, 540 ms instead of 80.
+    """
+    ordered = rows.order_by(*order)
+    is_computed = order[0].lstrip("-") in rows.query.annotations
+    directions = {name.startswith("-") for name in order}
+    if not is_computed and len(order) <= 2 and len(directions) == 1:
+        return ordered[:count]
+    return rows.filter(pk__in=ordered.values("pk")[:count]).order_by(*order)
 
 
 def write_cursor(page_request: PageRequest, order: Sequence[str], key: Sequence[Any]) -> str:

@@ -112,4 +112,7 @@ def test_text_is_found_in_any_of_the_fields_and_wildcards_are_text(api: Api) -> 
 
     assert named("q=GPU_A") == ["cpu", "gpu_a"]
     assert named("q=%25") == []
+    # Lists that join other tables have each row once.
+    assert api.get("teams?member=ada&sort=title,-slug&q=a").status_code == 200
+    assert api.get("jobs?plugin=a&sort=-changed_at,name&q=a").status_code == 200
     assert named("q=&sort=capacity,-name") == ["gpuxa", "gpu_a", "cpu"]
