@@ -152,4 +152,6 @@ PAGES = [
     Picture("Settings", "password", "Password", "/account/password", "Your password."),
     Picture("Settings", "identity-providers", "Identity providers", "/identity-providers", "Log in with the account that people have."),
     Picture("Settings", "join-tokens", "Join tokens", "/join-tokens", "With which agents join."),
+    Picture("Settings", "api-reference", "API reference", "/api-reference", "Each operation of the API, with a filter."),
+    Picture("Settings", "api-operation", "Operation", "/api-reference/overrides_get", "Fields, permission, errors, and an example that runs."),
 ]  # fmt: skip

@@ -54,7 +54,7 @@ def delivery_of(measured: Measured | None) -> Delivery | None:
         return None
     if measured.channel != _NATS:
         return Delivery("HTTPS, fetched", measured.fetched_at)
-    return Delivery(_nats_words(measured), measured.checked_at) if measured.checked_at else None
+    return Delivery(f"{_nats_words(measured)}, since", measured.checked_at) if measured.checked_at else None
 
 
 def _nats_words(measured: Measured) -> str:

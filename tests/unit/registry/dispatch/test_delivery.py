@@ -38,7 +38,7 @@ class Row:
     ],
 )
 def test_what_was_measured_in_nats_is_told_with_its_time(row: Row, words: str) -> None:
-    assert delivery_of(row) == Delivery(words, NOW)
+    assert delivery_of(row) == Delivery(f"{words}, since", NOW)
 
 
 def test_who_fetches_by_https_has_the_time_of_that() -> None:
