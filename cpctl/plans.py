@@ -29,9 +29,13 @@ def differs(plan: Item) -> bool:
     )
 
 
-def summary_line(plan: Item) -> str:
-    summary = plan["summary"]
+def summary_line(plan: Item, *, managers: bool = True) -> str:
+    """Return the plan in numbers. managers: False counts changes of managers alone apart."""
+    summary = dict(plan["summary"])
+    moved = 0 if managers else sum(map(_is_only_manager, plan["changes"]))
+    summary["updated"] -= moved
     counts = ", ".join(f"{summary[name]} {name}" for name in ("created", "updated", "deleted", "unchanged"))
+    counts += f", {moved} with equal values and another manager" if moved else ""
     return f"{counts}; effective values change at {counted(plan['affected_scopes'], 'scope')}."
 
 
@@ -50,7 +54,7 @@ def plan_lines(plan: Item, paint: Paint, *, managers: bool = True) -> list[str]:
     lines += [_warning_line(warning) for warning in plan.get("warnings") or []]
     frozen = [_frozen_line(freeze) for freeze in plan.get("frozen_by") or []]
     protected = [_protected_line(policy) for policy in (plan.get("protected_by") or [])[:1]]
-    return [*lines, summary_line(plan), *confirm_lines(plan), *frozen, *protected]
+    return [*lines, summary_line(plan, managers=managers), *confirm_lines(plan), *frozen, *protected]
 
 
 def _protected_line(policy: Item) -> str:
@@ -81,12 +85,16 @@ def confirmation(plan: Item) -> Any:
 
 
 def _change_lines(change: Item, paint: Paint, *, managers: bool) -> list[str]:
-    only_manager = change["change"] == "updated" and not change["differences"]
+    only_manager = _is_only_manager(change)
     if only_manager and not managers:
         return []
     title = _signed(change, f"{change['resource_type']} {scope_text(change['scope'])}", paint)
     note = ["    only the manager"] if only_manager else []
     return [title, *note, *difference_lines(change["differences"], paint)]
+
+
+def _is_only_manager(change: Item) -> bool:
+    return change["change"] == "updated" and not change["differences"]
 
 
 def _not_listed(plan: Item) -> list[str]:

@@ -2,6 +2,9 @@
 
 A manager is a name that a client chooses, such as "git" or "terraform:ml". Each leaf of a stored document
 can have managers; anybody may change a leaf without managers. Modelled on Kubernetes' server-side apply.
+HAND is the manager of an apply without a name: it removes what it set and no longer states, as others do, but
+reserves nothing. So a value that a person applied can be edited in the console, and an export that is applied
+again changes nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from overrides.resolution.leaves import (
 )
 from overrides.resolution.merging import REMOVE, Attributes, Combine, MergeRule, SchemaPath, canonical, key_of
 
+HAND = "api"
 # Leaf (as `name_of` writes it) -> the managers, sorted.
 Owners = Mapping[str, list[str]]
 
@@ -104,7 +108,8 @@ def overlay_attributes(
     managers_by_leaf = {}
     for path in _leaves(remaining, rule):
         other_managers = [name for name in owners.get(name_of(path), []) if name != manager]
-        own_manager = [manager] if path in after else []
+        claimed = path in after and _claims(manager, path, before, changed, owners)
+        own_manager = [manager] if claimed else []
         managers_by_leaf[name_of(path)] = own_manager if path in changed else [*other_managers, *own_manager]
     return WriteOutcome(remaining, _without_unmanaged(managers_by_leaf), _sorted(conflicts))
 
@@ -125,12 +130,18 @@ def managed_part(attributes: Attributes, owners: Owners, rule: MergeRule, manage
 def _is_repeated(
     current: Attributes | None, owners: Owners, stated: Attributes | None, rule: MergeRule, manager: str
 ) -> bool:
-    """Return whether the statement equals the current document, and the manager manages all of it."""
-    if not all(manager in managers for managers in owners.values()):
+    """Return whether the statement equals the current document, and changes no manager."""
+    is_owner = all(manager in managers for managers in owners.values())
+    if not is_owner and manager != HAND:
         return False
     if current is not stated and canonical(current) != canonical(stated):
         return False
-    return owners.keys() == set(leaf_names(stated, rule))
+    return manager == HAND or owners.keys() == set(leaf_names(stated, rule))
+
+
+def _claims(manager: str, path: Path, before: Mapping[Path, Any], changed: Set[Path], owners: Owners) -> bool:
+    """Return whether the manager manages a stated leaf from now on. HAND leaves equal values as they are."""
+    return manager != HAND or path not in before or path in changed or HAND in owners.get(name_of(path), ())
 
 
 def _changed(before: Mapping[Path, Any], after: Mapping[Path, Any]) -> set[Path]:
@@ -145,9 +156,8 @@ def _in_the_way(path: Path, after: Mapping[Path, Any]) -> bool:
 
 
 def _conflict(path: Path, owners: Owners, manager: str) -> FieldConflict:
-    return FieldConflict(
-        name_of(path), tuple(name for name in owners.get(name_of(path), ()) if name != manager)
-    )
+    managers = owners.get(name_of(path), ())
+    return FieldConflict(name_of(path), tuple(name for name in managers if name not in (manager, HAND)))
 
 
 def _sorted(conflicts: list[FieldConflict]) -> tuple[FieldConflict, ...]:

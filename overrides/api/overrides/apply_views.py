@@ -27,6 +27,7 @@ from overrides.api.write_options import author_of, consent_from, freeze_override
 from overrides.documents.documents import ReceivedDocument
 from overrides.documents.export import apply_bundle, scopes_in
 from overrides.editing.apply import ApplyOptions
+from overrides.field_managers import HAND
 
 MAX_DOCUMENTS = 20_000
 _KIND_ACTIONS = {
@@ -42,9 +43,10 @@ class ApplyQuery(ScopeQuery, WriteOptionsQuery):
 
     managed_by = serializers.CharField(
         required=False,
-        default="api",
+        default=HAND,
         max_length=63,
-        help_text="Manager of the documents' values, such as `git`.",
+        help_text="Manager of the documents' values, such as `git`. The default `api` stands for changes by"
+        " hand: anybody may change its values, and it takes over no value that is already equal.",
     )
     prune = serializers.BooleanField(
         required=False,

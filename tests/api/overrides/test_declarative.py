@@ -112,6 +112,31 @@ def test_what_another_manages_is_refused_by_name_unless_forced_by_right(api):
     assert Override.objects.get().owners == {CPU: ["team"]}
 
 
+def test_what_was_applied_by_hand_can_be_changed_in_any_other_way(api):
+    address = "overrides/task_resource?project=flytesnacks"
+    apply(api, document("1", project="flytesnacks"))
+
+    by_put = api.put(address, {"attributes": {"defaults": {"cpu": "2"}}}, If_Match='"v1"')
+    again = apply(api, document("1", project="flytesnacks")).json()
+    by_git = apply(api, document("3", project="flytesnacks"), managed_by="git")
+
+    assert (by_put.status_code, again["summary"]["updated"], by_git.status_code) == (200, 1, 200)
+    assert apply(api, document("4", project="flytesnacks")).json()["code"] == "managed_elsewhere"
+
+
+def test_an_export_applied_again_changes_nothing_whoever_set_the_values(api):
+    apply(api, document("1", project="flytesnacks"), managed_by="git")
+    api.put("overrides/task_resource", {"attributes": {"limits": {"cpu": "8"}}}, If_None_Match="*")
+    apply(api, {"kind": "overrides", "spec": {"workflowExecutionConfig": {"maxParallelism": 10}}})
+    before = counts()
+
+    export = api.get("overrides/export", Accept="application/yaml").content
+    again = api("POST", "overrides:apply", export, Content_Type="application/yaml").json()
+
+    assert (again["summary"]["updated"], again["summary"]["created"], again["revision"]) == (0, 0, 0)
+    assert counts() == before
+
+
 def test_two_managers_share_one_override_and_each_takes_out_only_its_own(api):
     own_document = {"kind": "overrides", "spec": {"taskResources": {"limits": {"cpu": "4"}}}}
     apply(api, document("1"), managed_by="git")

@@ -16,7 +16,7 @@ from cpctl.files import joined
 from cpctl.lazy import COMMANDS, build
 from cpctl.merging import three_way
 from cpctl.output import Column, as_csv, as_text, table, wants_color
-from cpctl.plans import differs, is_empty
+from cpctl.plans import differs, is_empty, summary_line
 from cpctl.portable.conflicts import retry_on_conflict
 from cpctl.portable.retries import TRIES, pause, repeatable
 from cpctl.portable.streams import parse
@@ -251,6 +251,18 @@ def test_a_change_of_manager_is_something_to_do_and_no_difference():
     assert not differs(plan(installation=[{"kind": "project", "name": "p", "change": "unchanged"}]))
     # More than is listed: what is not seen may differ.
     assert differs(plan(changes=[change] * 1000))
+
+
+def test_the_numbers_of_a_diff_tell_changed_values_from_changed_managers():
+    summary = {"created": 0, "updated": 2, "deleted": 0, "unchanged": 1}
+    manager = {"change": "updated", "differences": []}
+    value = {"change": "updated", "differences": [{"leaf": "/a"}]}
+    planned = plan(summary=summary, changes=[manager, value], affected_scopes=1)
+
+    assert "0 created, 1 updated, 0 deleted, 1 unchanged, 1 with equal values and another manager;" in (
+        summary_line(planned, managers=False)
+    )
+    assert "0 created, 2 updated" in summary_line(planned)
 
 
 def test_help_costs_no_import_of_what_only_commands_need():

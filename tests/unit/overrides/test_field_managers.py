@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from overrides.field_managers import Owners, apply_attributes, overlay_attributes, replace_attributes
+from overrides.field_managers import HAND, Owners, apply_attributes, overlay_attributes, replace_attributes
 from overrides.resolution.leaves import leaves, name_of
 from overrides.resolution.merging import Combine, MergeRule, Strategy, canonical
 
@@ -20,7 +20,7 @@ RULE = MergeRule(
     {("tags",): Combine.APPEND_UNIQUE, ("whole",): Combine.REPLACE, ("least",): Combine.MIN},
 )
 rules = st.sampled_from([RULE, MergeRule(Strategy.REPLACE), MergeRule(Strategy.MERGE)])
-MANAGERS = ["git", "team", "ops"]
+MANAGERS = ["git", "team", HAND]
 
 _number = st.integers(0, 2)
 _small = st.dictionaries(st.sampled_from("xy"), _number, max_size=2)
@@ -101,7 +101,7 @@ def related(leaf: str, other: str) -> bool:
 
 
 def of_others(owners: Owners, manager: str) -> Mapping[str, set[str]]:
-    other_managers = {leaf: set(managers) - {manager} for leaf, managers in owners.items()}
+    other_managers = {leaf: set(managers) - {manager, HAND} for leaf, managers in owners.items()}
     return {leaf: managers for leaf, managers in other_managers.items() if managers}
 
 
@@ -401,3 +401,30 @@ def test_what_is_left_of_an_emptied_document_is_nothing():
     stored.apply("git", None)
 
     assert stored.attributes is None
+
+
+@given(histories(), maybe)
+def test_what_is_applied_by_hand_reserves_nothing(stored, wanted):
+    stored.apply(HAND, stored.attributes or {"b": 1}, force=True)
+    stored.owners = {leaf: [HAND] for leaf in stored.owners}
+
+    assert stored.put("", wanted)
+    assert stored.apply("git", wanted)
+
+
+@given(histories())
+def test_a_document_applied_again_by_hand_changes_nothing(stored):
+    before = (stored.attributes, stored.owners)
+
+    assert stored.apply(HAND, stored.attributes) or stored.attributes is None
+
+    assert (stored.attributes, stored.owners) == before
+
+
+@given(histories(), maybe)
+def test_an_apply_by_hand_still_respects_those_with_a_name(stored, wanted):
+    before = dict(stored.owners), stored.leaves
+    if stored.apply(HAND, wanted):
+        for leaf, managers in before[0].items():
+            if set(managers) - {HAND} and holds_something(before[1][leaf]):
+                assert stored.leaves.get(leaf) == before[1][leaf]
