@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from controlplane.access.denials import note_denial
 from controlplane.api import idempotency
+from controlplane.api.content_tags import with_content_tag
 from controlplane.api.deprecated_use import announce
 from controlplane.api.deprecations import Deprecations
 from controlplane.api.dry_runs import is_dry_run
@@ -96,6 +97,7 @@ class Endpoint(APIView):
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
+        response = with_content_tag(request, response, self.kwargs)
         response.headers.setdefault("Cache-Control", "no-store")
         if used := self.deprecations.used(str(request.method), request.query_params):
             announce(request, response, used)

@@ -8,6 +8,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
 
 from controlplane.api import deprecations, schema_hints
+from controlplane.api.etag_descriptions import IF_NONE_MATCH, describe_etags
 from controlplane.api.problems import CONTENT_TYPE, STATUS_BY_ERROR
 
 _DESCRIPTIONS = {
@@ -46,9 +47,7 @@ class OperationSchema(AutoSchema):
             )
         if getattr(self.view, "has_versions", False):
             if self.method == "GET":
-                parameters.append(
-                    _header("If-None-Match", "ETag of your copy. The response is 304 if the copy is current.")
-                )
+                parameters.append(_header("If-None-Match", IF_NONE_MATCH))
             else:
                 parameters.append(
                     _header("If-Match", 'ETag of the object as you last read it, such as "v7".')
@@ -104,6 +103,7 @@ def describe_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         _name(status): _response(description, _RESPONSE_HEADERS.get(status, {}))
         for status, description in _DESCRIPTIONS.items()
     }
+    describe_etags(result)
     for methods in result["paths"].values():
         for method, operation in methods.items():
             if method in _METHODS:

@@ -230,3 +230,12 @@ def test_webhooks_name_where_they_come_from(api, receiver):
     api.post(f"sinks/{sink['id']}:test")
     (request,) = receiver.received
     assert request.headers["x-controlplane-loop"] == OWN_NAME
+
+
+def test_a_repeated_rotation_has_one_effect_and_shows_no_secret(api):
+    path = f"sinks/{create(api).json()['id']}:rotate-secret"
+
+    first, again = (api.post(path, {}, Idempotency_Key="lost-answer") for _ in range(2))
+
+    assert first.json()["secret"].startswith("whsec_")
+    assert (again.status_code, again.json(), again["Idempotent-Replayed"]) == (200, {"secret": ""}, "true")

@@ -16,6 +16,7 @@ from controlplane.identity.grants import Grant
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from overrides.projects import create_project
+from tests.support.described_etags import check_described_etag
 
 ACTOR = system("tests")
 ADMINISTRATOR = Caller(None, "tests", "service", (Grant(Role.ADMIN, Scope()),))
@@ -44,9 +45,11 @@ class Api:
         content_type = all_headers.pop("Content-Type", "application/json")
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         path = path if path.startswith("/") else f"/api/v1/{path}"
-        return self._client.generic(
+        response = self._client.generic(
             method, path, data, content_type=content_type, headers={**self._headers, **all_headers}
         )
+        check_described_etag(method, response)
+        return response
 
     def get(self, path: str, **headers: str) -> Any:
         return self("GET", path, **headers)

@@ -182,13 +182,12 @@ class ChannelResume(Endpoint):
 class ChannelSecretRotation(Endpoint):
     actions = {"POST": Action.NOTIFICATION_WRITE}
     problems = {"POST": (errors.UnknownNotificationChannel, errors.SecretsUnavailable)}
-    # A stored answer would have the secret.
-    takes_keys = False
 
     @extend_schema(
         operation_id="notification_channels_rotate_secret",
         summary="Sign with a new secret",
-        description="Of a channel of kind webhook. The old secrets sign too, until the overlap ends.",
+        description="Of a channel of kind webhook. The old secrets sign too, until the overlap ends."
+        " A repetition with the same `Idempotency-Key` has no secret.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=SecretRotation,
@@ -201,7 +200,9 @@ class ChannelSecretRotation(Endpoint):
         overlap = timedelta(hours=parse_body(SecretRotation, request)["overlap_hours"])
         actor = actor_of(request, query["change_message"])
         secret = sinks.rotate_secret(_get(request, channel_id), overlap=overlap, actor=actor)
-        return Response({"secret": secret})
+        response = Response({"secret": secret})
+        response.replayed_body = {"secret": ""}  # type: ignore[attr-defined]  # read by `mutation`
+        return response
 
 
 class ChannelTest(Endpoint):

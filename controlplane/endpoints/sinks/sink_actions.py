@@ -74,13 +74,12 @@ class SinkResume(Endpoint):
 class SinkSecretRotation(Endpoint):
     actions = {"POST": Action.SINK_WRITE}
     problems = {"POST": (errors.UnknownSink, errors.SecretsUnavailable)}
-    # A stored answer would have the secret.
-    takes_keys = False
 
     @extend_schema(
         operation_id="sinks_rotate_secret",
         summary="Sign with a new secret",
-        description="The old secrets sign too, until the overlap ends. Give the new one to the receiver.",
+        description="The old secrets sign too, until the overlap ends. Give the new one to the receiver."
+        " A repetition with the same `Idempotency-Key` has no secret.",
         tags=_TAGS,
         parameters=[ReasonedQuery],
         request=schemas.SecretRotation,
@@ -93,7 +92,9 @@ class SinkSecretRotation(Endpoint):
         overlap = timedelta(hours=parse_body(schemas.SecretRotation, request)["overlap_hours"])
         actor = actor_of(request, query["change_message"])
         secret = sinks.rotate_secret(_get(request, sink_id), overlap=overlap, actor=actor)
-        return Response({"secret": secret})
+        response = Response({"secret": secret})
+        response.replayed_body = {"secret": ""}  # type: ignore[attr-defined]  # read by `mutation`
+        return response
 
 
 class SinkOldSecrets(Endpoint):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from random import Random
 from typing import Any
 
 from rest_framework import serializers
@@ -245,7 +246,7 @@ def registration_from(body: dict[str, Any]) -> Registration:
     )
 
 
-def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
+def show_agent(agent: Agent, policy: LivenessPolicy, chance: Random = CHANCE) -> dict[str, Any]:
     """Return the API representation of an agent from `AgentQuerySet.shown`."""
     lease, report = agent.lease, getattr(agent, "report", None)
     now: datetime = agent.now  # type: ignore[attr-defined]  # annotated
@@ -265,7 +266,7 @@ def show_agent(agent: Agent, policy: LivenessPolicy) -> dict[str, Any]:
         "consumer_lag": lease.consumer_lag,
         "clock_skew_ms": skew,
         "heartbeat_interval": int(policy.interval.total_seconds()),
-        "next_heartbeat_in_seconds": policy.next_interval(CHANCE),
+        "next_heartbeat_in_seconds": policy.next_interval(chance),
         "generation": lease.generation,
         "configuration_etag": lease.configuration_etag,
         "conditions": [

@@ -16,6 +16,7 @@ from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
 from controlplane.errors import Conflict, DuplicateInstance
 from controlplane.identity.roles import Action
+from registry.agents.chance import steady_chance
 from registry.agents.lookup import get_agent, lock_agent
 from registry.agents.policies import liveness_policy
 from registry.agents.rights import agent_rights
@@ -117,7 +118,8 @@ class AgentItem(Endpoint):
     def get(self, request: Request, agent_id: UUID) -> Response:
         Query.parse(request)
         agent = get_agent(caller_of(request), agent_id)
-        return Response(schemas.show_agent(agent, liveness_policy()))
+        chance = steady_chance(agent.id, agent.lease.expires_at)
+        return Response(schemas.show_agent(agent, liveness_policy(), chance))
 
     @extend_schema(
         operation_id="agents_remove",
