@@ -50,6 +50,7 @@ def plan_lines(plan: Item, paint: Paint, *, managers: bool = True) -> list[str]:
     for change in plan["effective"]:
         lines.append(f"  {change['resource_type']} {scope_text(change['scope'])}")
         lines += ["  " + line for line in difference_lines(change["differences"], paint)]
+    lines += _agent_lines(plan.get("affected_agents") or {"count": 0})
     lines += _kept_out_lines(plan.get("kept_out") or [], paint)
     lines += [_warning_line(warning) for warning in plan.get("warnings") or []]
     frozen = [_frozen_line(freeze) for freeze in plan.get("frozen_by") or []]
@@ -91,6 +92,15 @@ def _change_lines(change: Item, paint: Paint, *, managers: bool) -> list[str]:
     title = _signed(change, f"{change['resource_type']} {scope_text(change['scope'])}", paint)
     note = ["    only the manager"] if only_manager else []
     return [title, *note, *difference_lines(change["differences"], paint)]
+
+
+def _agent_lines(agents: Item) -> list[str]:
+    """Return the agents with work at the scopes that change. Older servers do not tell them."""
+    if not agents["count"]:
+        return []
+    named = ", ".join(f"{agent['name']} ({agent['resources']})" for agent in agents["items"])
+    more = " …" if agents["count"] > len(agents["items"]) else ""
+    return ["", f"Agents with work there (resources of each), {agents['count']} in all: {named}{more}"]
 
 
 def _is_only_manager(change: Item) -> bool:

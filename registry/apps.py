@@ -12,6 +12,7 @@ class RegistryConfig(AppConfig):
         from controlplane.installation.pauses import when_resumed
         from controlplane.messaging.metrics import OutboxCollector
         from controlplane.observability.metrics import collect_at_scrape
+        from overrides.editing.reach import show_work
         from registry import checks  # noqa: F401  (checks register themselves)
         from registry.agent_configs import event_types as agent_config_event_types  # noqa: F401
         from registry.agent_configs.metrics import AgentConfigCollector
@@ -27,6 +28,7 @@ class RegistryConfig(AppConfig):
         from registry.dispatch.agent_work import resources_of
         from registry.dispatch.metrics import DispatchCollector
         from registry.dispatch.nats_logins import event_types as nats_login_event_types  # noqa: F401  (the same)
+        from registry.dispatch.resources.work import work_in
         from registry.environments import event_types as environment_event_types  # noqa: F401
         from registry.environments.engaged_guards import engaged_guards
         from registry.jobs import event_types as job_event_types  # noqa: F401
@@ -44,6 +46,7 @@ class RegistryConfig(AppConfig):
         keep_teams_with(find_owned)
         keep_teams_with(resources_of)
         show_guards(engaged_guards)
+        show_work(work_in)
         show_sources(followed_sources)
         when_resumed(restart_grace)
         collect_at_scrape(AgentCounts())

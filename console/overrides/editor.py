@@ -38,6 +38,7 @@ from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.approval_models import ChangeRequest
 from overrides.editing.plans import ChangeKind, Plan
+from overrides.editing.reach import agents_reached
 from overrides.editing.writes import preview_override, write_override
 from overrides.effective.effective import effective_attributes
 from overrides.history.history import get_version
@@ -122,7 +123,8 @@ def _handle_post(request: HttpRequest, caller: Caller, address: Address) -> Http
         return _show(request, caller, address, form, {"problem": error}, status=status)
     if is_save:
         return _saved(request, address, plan)
-    return _show(request, caller, address, form, {"plan": show_plan(plan), "deletes": attributes is None})
+    more = {"plan": show_plan(plan, caller), "deletes": attributes is None}
+    return _show(request, caller, address, form, more)
 
 
 def _write(
@@ -261,12 +263,13 @@ def _parse_or_empty(text: str) -> Attributes:
         return {}
 
 
-def show_plan(plan: Plan) -> dict[str, Any]:
-    """Return a plan as template context."""
+def show_plan(plan: Plan, caller: Caller) -> dict[str, Any]:
+    """Return a plan as template context, with the agents that the caller may know of."""
     return {
         "changes": [(change, three_way_diff.lines(change.differences)) for change in plan.changes],
         "effective": [(change, three_way_diff.lines(change.differences)) for change in plan.effective],
         "affected": plan.affected,
+        "agents": agents_reached(caller, plan.scopes),
         "is_empty": not plan.digest,
         "frozen_by": plan.frozen_by,
     }

@@ -130,7 +130,7 @@ def _handle_post(request: HttpRequest, caller: Caller, name: str) -> HttpRespons
         status = STATUS_BY_ERROR[type(error)]
         return _show(request, caller, name, form, {**context, **_refusal(error)}, status=status)
     if not is_save:
-        return _show(request, caller, name, form, {**context, **_preview(plan)})
+        return _show(request, caller, name, form, {**context, **_preview(plan, caller)})
     messages.success(request, f"{'Removed' if step == 'delete' else 'Saved'} guard rail {form['name']}.")
     return redirect(
         reverse("guard-rails") if step == "delete" else reverse("guard-rail", args=[form["name"]])
@@ -165,9 +165,9 @@ def _refusal(error: ControlplaneError) -> dict[str, Any]:
     return {"problem": error, "confirm": confirm, "is_broken": isinstance(error, StillInUse)}
 
 
-def _preview(plan: Plan) -> dict[str, Any]:
+def _preview(plan: Plan, caller: Caller) -> dict[str, Any]:
     return {
-        "plan": show_plan(plan),
+        "plan": show_plan(plan, caller),
         "kept_out": plan.kept_out,
         "confirm": plan.confirmation.confirm if plan.confirmation else "",
         "is_broken": bool(plan.kept_out),

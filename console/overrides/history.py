@@ -56,7 +56,7 @@ def _roll_back(request: HttpRequest, caller: Caller, resource_type: str) -> Http
     if is_save:
         messages.success(request, f"Rolled back to version {version}.")
         return redirect(scope_url("override-history", address.scope, resource_type))
-    return _show(request, caller, address, {"plan": show_plan(plan), "to_version": version})
+    return _show(request, caller, address, {"plan": show_plan(plan, caller), "to_version": version})
 
 
 def _restore(actor: Actor, address: Address, version: int, *, saves: bool) -> Plan:

@@ -109,7 +109,7 @@ def _handle_post(request: HttpRequest, caller: Caller, resource_type: str) -> Ht
         return _show(request, resource_type, text, version, {"problem": error, **extra}, status=status)
     if not is_save:
         confirm = plan.confirmation.confirm if plan.confirmation else ""
-        context = {"checked": changed, "plan": show_plan(plan), "confirm": confirm}
+        context = {"checked": changed, "plan": show_plan(plan, caller), "confirm": confirm}
         return _show(request, resource_type, text, version, context)
     message = (
         f"Saved as version {changed.version}." if changed else f"Removed the resource type {resource_type}."

@@ -48,6 +48,10 @@ PLAN_VALUE = {
     "revision": 42,
     "summary": {"created": 1, "updated": 0, "deleted": 0, "unchanged": 0},
     "affected_scopes": 1,
+    "affected_agents": {
+        "count": 1,
+        "items": [{"agent_id": "019a9f5e-7c00-7000-8000-000000000031", "name": "prod-eu-1", "resources": 2}],
+    },
     "digest": "9c1f4a86b1d24f0f8f4b6d0c3f1e7a52",
     "confirm": None,
     "confirm_reason": "",
@@ -72,6 +76,7 @@ _SMALL_PLAN = {
     **PLAN_VALUE,
     "summary": {"created": 0, "updated": 0, "deleted": 0, "unchanged": 0},
     "affected_scopes": 0,
+    "affected_agents": {"count": 0, "items": []},
     "changes": [],
 }
 _RAIL_WRITE = {

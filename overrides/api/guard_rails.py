@@ -191,7 +191,7 @@ class RailItem(Endpoint):
             accept_existing=query["accept_existing"],
             options=commit_options_from(query, wants_plan=True),
         )
-        content = {**show_rail(result.row), "plan": show_plan(result.plan)}
+        content = {**show_rail(result.row), "plan": show_plan(result.plan, caller_of(request))}
         headers = {"ETag": version_etag(result.row.version)}
         return Response(content, status=201 if result.is_new else 200, headers=headers)
 
@@ -214,7 +214,9 @@ class RailItem(Endpoint):
             precondition=parse_precondition(request),
             options=commit_options_from(query, wants_plan=query["dry_run"]),
         )
-        return Response(show_plan(plan)) if query["dry_run"] else Response(status=204)
+        if query["dry_run"]:
+            return Response(show_plan(plan, caller_of(request)))
+        return Response(status=204)
 
 
 def _visible(request: Request, revision: int | None = None) -> QuerySet[GuardRailRow]:

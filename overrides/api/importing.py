@@ -122,7 +122,8 @@ class ImportOverrides(Endpoint):
             actor=actor_of(request, query["change_message"]),
         )
         skipped = [SkippedEntry(entry).data for entry in findings.skipped]
-        return Response({"plan": show_plan(result.plan, result.installation), "skipped": skipped})
+        plan = show_plan(result.plan, caller_of(request), result.installation)
+        return Response({"plan": plan, "skipped": skipped})
 
 
 def _options(body: dict[str, Any], query: dict[str, Any]) -> ApplyOptions:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rest_framework import serializers
 
 from controlplane.api.scopes import ScopeRead, show_scope
+from controlplane.identity.callers import Caller
 from overrides.api.schemas import AnyJSONField
 from overrides.documents.catalogue_documents import CatalogueChange
-from overrides.documents.export import ApplyResult
 from overrides.editing.approved import show_policy
 from overrides.editing.frozen import show_frozen
 from overrides.editing.plans import (
@@ -22,11 +23,13 @@ from overrides.editing.plans import (
     PlannedChange,
     PlanWarning,
 )
+from overrides.editing.reach import ReachedAgent, agents_reached
 from overrides.resolution.leaves import ABSENT
 
 CHANGE_KINDS = [(kind.value, kind.value) for kind in ChangeKind]
 # Further changes are counted, but not listed.
 LISTED = 1000
+AGENTS_LISTED = 20
 
 
 class LeafDifference(serializers.Serializer[Any]):
@@ -106,6 +109,19 @@ class PlanPolicyRead(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
+class ReachedAgentRead(serializers.Serializer[Any]):
+    """An agent with work at scopes of the plan."""
+
+    agent_id = serializers.UUIDField()
+    name = serializers.CharField()
+    resources = serializers.IntegerField(help_text="Its resources at these scopes.")
+
+
+class ReachedAgentsRead(serializers.Serializer[Any]):
+    count = serializers.IntegerField(help_text="How many agents have work there.")
+    items = ReachedAgentRead(many=True, help_text=f"The first {AGENTS_LISTED}, those with most work first.")
+
+
 class PlanRead(serializers.Serializer[Any]):
     """The effects of a change; with `dry_run=true`, of the change that would be made."""
 
@@ -114,6 +130,9 @@ class PlanRead(serializers.Serializer[Any]):
     affected_scopes = serializers.IntegerField(
         help_text="Number of scopes whose effective values change, among scopes where the type is set and "
         "every registered project in every domain."
+    )
+    affected_agents = ReachedAgentsRead(
+        help_text="Agents with resources at these scopes or in workflows below, as far as you may read them."
     )
     digest = serializers.CharField(
         help_text="Identifies exactly this change. Send it as `confirm` to confirm all its effects. "
@@ -144,12 +163,14 @@ class PlanRead(serializers.Serializer[Any]):
     )
 
 
-def show_plan(plan: Plan, installation: Sequence[CatalogueChange] = ()) -> dict[str, Any]:
+def show_plan(plan: Plan, caller: Caller, installation: Sequence[CatalogueChange] = ()) -> dict[str, Any]:
+    """Return the API representation of a plan, with the agents that the caller may know of."""
     changes = [change for change in plan.changes if change.kind is not ChangeKind.UNCHANGED]
     return {
         "revision": plan.revision,
         "summary": {kind.value: plan.count(kind) for kind in ChangeKind},
         "affected_scopes": plan.affected,
+        "affected_agents": _show_agents(agents_reached(caller, plan.scopes)),
         "digest": plan.digest,
         "confirm": plan.confirmation.confirm if plan.confirmation else None,
         "confirm_reason": plan.confirmation.reason if plan.confirmation else "",
@@ -167,8 +188,9 @@ def show_plan(plan: Plan, installation: Sequence[CatalogueChange] = ()) -> dict[
     }
 
 
-def show_applied(result: ApplyResult) -> dict[str, Any]:
-    return show_plan(result.plan, result.installation)
+def _show_agents(agents: Sequence[ReachedAgent]) -> dict[str, Any]:
+    items = [asdict(agent) for agent in agents[:AGENTS_LISTED]]
+    return {"count": len(agents), "items": items}
 
 
 def show_differences(differences: Sequence[Difference]) -> list[dict[str, Any]]:

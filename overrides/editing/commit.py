@@ -151,6 +151,7 @@ def _plan(
         effect.digest if parts else "",
         confirmation_for(effect) if parts else None,
         radius.kept_out,
+        scopes=frozenset(each.scope for each in radius.affected) if options.wants_plan else frozenset(),
     )
 
 

@@ -90,7 +90,8 @@ class Plan:
     digest: identifies exactly this change; empty if nothing changes. confirmation: the confirmation that the
     change requires, if any. kept_out: stored values that changed guard rails keep from applying.
     warnings: values that refer to nothing, at scopes that change. frozen_by: freezes of changed scopes.
-    protected_by: policies of changed scopes that need more approvals.
+    protected_by: policies of changed scopes that need more approvals. scopes: all whose effective values
+    change, if a plan was wanted.
     """
 
     revision: int
@@ -103,6 +104,7 @@ class Plan:
     warnings: tuple[PlanWarning, ...] = ()
     frozen_by: tuple[Freeze, ...] = ()
     protected_by: tuple[Policy, ...] = ()
+    scopes: frozenset[Scope] = frozenset()
 
     def count(self, kind: ChangeKind) -> int:
         return sum(change.kind is kind for change in self.changes)

@@ -48,7 +48,7 @@ class OverrideRollback(Endpoint):
             actor=author_of(request, query),
             options=write_options_from(request, query, [address.scope], wants_plan=True),
         )
-        return Response(plan_schemas.show_plan(plan))
+        return Response(plan_schemas.show_plan(plan, caller_of(request)))
 
 
 class OverrideUndeletion(Endpoint):
@@ -79,7 +79,7 @@ class OverrideUndeletion(Endpoint):
             actor=author_of(request, query),
             options=write_options_from(request, query, [address.scope], wants_plan=True),
         )
-        return Response(plan_schemas.show_plan(plan))
+        return Response(plan_schemas.show_plan(plan, caller_of(request)))
 
 
 class ScopeRollback(Endpoint):
@@ -109,4 +109,4 @@ class ScopeRollback(Endpoint):
             actor=author_of(request, query),
             options=write_options_from(request, query, [scope], wants_plan=True),
         )
-        return Response(plan_schemas.show_plan(plan))
+        return Response(plan_schemas.show_plan(plan, caller_of(request)))

@@ -21,7 +21,7 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.api import examples
-from overrides.api.plan_schemas import PlanRead, show_applied
+from overrides.api.plan_schemas import PlanRead, show_plan
 from overrides.api.schemas import AnyJSONField, WriteOptionsQuery
 from overrides.api.write_options import author_of, consent_from, freeze_override_from
 from overrides.documents.documents import ReceivedDocument
@@ -113,7 +113,8 @@ class ApplyOverrides(Endpoint):
         with located(request):
             authorise(caller_of(request), documents, options)
             actor = author_of(request, query)
-            return Response(show_applied(apply_bundle(documents, options=options, actor=actor)))
+            result = apply_bundle(documents, options=options, actor=actor)
+            return Response(show_plan(result.plan, caller_of(request), result.installation))
 
 
 def _labels_of(query: Mapping[str, Any]) -> tuple[Requirement, ...]:

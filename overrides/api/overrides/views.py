@@ -243,7 +243,7 @@ class OverridePreview(Endpoint):
                 ),
             ),
         )
-        return Response(show_plan(plan))
+        return Response(show_plan(plan, caller_of(request)))
 
 
 def address_from(request: Request, resource_type: str, query: dict[str, Any], action: Action) -> Address:

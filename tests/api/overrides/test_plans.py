@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from controlplane.access.models import AuditRecord
 from controlplane.scopes import Scope
 from overrides.models import Override, Revision
+from registry.dispatch.models import ResourceRow
 from tests.support.api_client import Api, make_project, token_for
 
 HERE = {"project": "flytesnacks", "domain": "development"}
@@ -482,3 +484,25 @@ def test_who_may_not_put_up_rails_learns_nothing_from_a_dry_run(api):
 
     assert editor.put("guard-rails/cap?dry_run=true", rail()).status_code == 403
     assert editor.post("resource-types?dry_run=true", PRIORITY).status_code == 403
+
+
+def test_a_plan_names_the_agents_that_work_where_values_change_as_far_as_the_caller_may_know(api):
+    make_project("secret")
+    agent, other = UUID(int=1), UUID(int=2)
+    for number, (project, agent_id) in enumerate([("flytesnacks", agent)] * 2 + [("secret", other)]):
+        name = "prod-eu-1" if agent_id == agent else "prod-us-1"
+        ResourceRow.objects.create(
+            id=f"r{number}", service_type="vm", spec={}, project=project, domain="development",
+            agent_id=agent_id, agent_name=name, created_by="tests",
+        )  # fmt: skip
+    editor = Api(token_for("editor", scope=Scope(project="flytesnacks")))
+    change = {"attributes": {"defaults": {"cpu": "2"}}}
+
+    here = editor.post(f"overrides/task_resource:preview?{QUERY}", change).json()
+    everywhere = api.post("overrides/task_resource:preview", change).json()
+    nowhere = editor.post("overrides/task_resource:preview?project=flytesnacks&domain=staging", change)
+
+    reached = {"agent_id": str(agent), "name": "prod-eu-1", "resources": 2}
+    assert here["affected_agents"] == {"count": 1, "items": [reached]}
+    assert [each["name"] for each in everywhere["affected_agents"]["items"]] == ["prod-eu-1", "prod-us-1"]
+    assert nowhere.json()["affected_agents"] == {"count": 0, "items": []}
