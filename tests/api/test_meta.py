@@ -21,6 +21,16 @@ def test_version_schema_and_checks_are_shown():
     assert all(check["value"] is None for check in body["checks"])
 
 
+def test_limits_and_optional_features_are_told_as_they_are_set(settings):
+    settings.MAX_BODY_BYTES, settings.SCIM, settings.OVERRIDES_SOURCE = 2048, True, "db"
+    body = Api(token_for(Role.VIEWER)).get("meta").json()
+
+    assert (body["limits"]["body_bytes"], body["limits"]["page_items"]) == (2048, 200)
+    assert (body["features"]["scim"], body["features"]["overrides_from_files"]) == (True, False)
+    settings.SCIM = False
+    assert Api(token_for(Role.VIEWER)).get("meta").json()["features"]["scim"] is False
+
+
 def test_what_is_beyond_its_limit_is_named_with_its_runbook():
     StreamRecord.objects.create(name="DISPATCH", difference="max_age")
     body = Api(token_for(Role.VIEWER)).get("meta").json()

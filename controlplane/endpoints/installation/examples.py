@@ -15,6 +15,8 @@ _META = {
     "commit": "4f2a9c1",
     "server_time": "2026-11-24T02:00:00Z",
     "schema": {"registry": "0010_job_run_artifacts"},
+    "limits": {"page_items": 200, "body_bytes": 1048576, "requests_per_minute": 6000},
+    "features": {"messaging": True, "scim": False},
     "is_good": False,
     "checks": [
         {

@@ -19,11 +19,11 @@ class Meta(Endpoint):
     @extend_schema(
         operation_id="meta_get",
         summary="Get the state of the installation",
-        description="Versions of all processes and of the schema, what waits, fleet guards, sources, the last"
-        " backup, and checks: the figures of `/metrics` compared with the limits of the alerts in"
-        " `deploy/prometheus`, by the server that answers. A check that fails says where to read on. Requires"
-        " the role viewer at the global scope, as metrics do. `/status` is the same: a page for people, and"
-        " this document for `Accept: application/json`.",
+        description="Versions of all processes and of the schema, limits and optional features, what waits,"
+        " fleet guards, sources, the last backup, and checks: the figures of `/metrics` compared with the"
+        " limits of the alerts in `deploy/prometheus`, by the server that answers. A check that fails says"
+        " where to read on. Requires the role viewer at the global scope, as metrics do. `/status` is the"
+        " same: a page for people, and this document for `Accept: application/json`.",
         tags=["meta"],
         responses=schemas.MetaRead,
         examples=[examples.META],

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.api.fields import Instant, StrictSerializer, Text, Whole
+from controlplane.endpoints.installation.capabilities import features, limits
 from controlplane.installation.backlog import Waiting
 from controlplane.installation.backup_reports import LONGEST_WITHIN, NEXT_WITHIN
 from controlplane.installation.models import Backup
@@ -106,6 +107,13 @@ class MetaRead(serializers.Serializer[Any]):
     schema = serializers.DictField(
         child=serializers.CharField(), help_text="The last migration of each part of the database."
     )
+    limits = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="Limits of this installation, such as `page_items`; the names have the units. 0: no limit.",
+    )
+    features = serializers.DictField(
+        child=serializers.BooleanField(), help_text="Whether each optional feature is on, such as `scim`."
+    )
     is_good = serializers.BooleanField(help_text="No check fails.")
     checks = CheckRead(many=True)
     members = ProcessesRead(help_text="The processes that tell of themselves.")
@@ -155,6 +163,8 @@ def show_installation(installation: Installation) -> dict[str, Any]:
         "commit": installation.commit,
         "server_time": installation.server_time,
         "schema": installation.schema,
+        "limits": limits(),
+        "features": features(),
         "is_good": installation.is_good,
         "checks": [_show_check(check) for check in installation.checks],
         "members": _show_members(installation.members),
