@@ -110,10 +110,14 @@ def test_go_by_openapi_generator(generate, live):
     options = "enumClassPrefix=true,packageName=controlplane,withGoMod=false"
     folder = generate("go", "go", f"--additional-properties={options}")
     shutil.rmtree(folder / "client" / "test")
-    (folder / "go.mod").write_text("module controlplane\n\ngo 1.23\n")
+    shutil.copytree(ROOT / "sdk" / "go" / "session", folder / "session")
+    (folder / "go.mod").write_text("module controlplane\n\ngo 1.24\n")
     run("go", "vet", "./...", cwd=folder)
+    run("go", "test", "./session", cwd=folder)
 
-    assert played(live.url, "go", "run", ".", cwd=folder) == STORY
+    # The agents, each on a page of its own, and the first event about one; then the story, with one change more.
+    story = STORY.replace("true 1 7", "true 2 8")
+    assert played(live.url, "go", "run", ".", cwd=folder).splitlines() == ["1 agent.registered", story]
 
 
 def test_go_by_oapi_codegen(tmp_path, live):

@@ -1,13 +1,15 @@
-// The story with the client of openapi-generator for Go.
+// The story with the client of openapi-generator for Go, and with the session of sdk/go.
 package main
 
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"time"
 
 	controlplane "controlplane/client"
+	"controlplane/session"
 )
 
 const missing = "019a9f5e-7c00-7000-8000-000000000001"
@@ -21,8 +23,9 @@ func check(err error) {
 func main() {
 	settings := controlplane.NewConfiguration()
 	settings.Servers = controlplane.ServerConfigurations{{URL: os.Getenv("CP_URL")}}
+	settings.HTTPClient = session.NewClient(session.Fixed(os.Getenv("CP_TOKEN")))
 	client := controlplane.NewAPIClient(settings)
-	ctx := context.WithValue(context.Background(), controlplane.ContextAccessToken, os.Getenv("CP_TOKEN"))
+	ctx := context.Background()
 
 	me, _, err := client.AccessAPI.MeGet(ctx).Execute()
 	check(err)
@@ -32,6 +35,8 @@ func main() {
 	body := controlplane.NewOverrideWriteRequest(map[string]interface{}{"max_parallelism": 7})
 	override, _, err := client.OverridesAPI.OverridesPut(ctx, "workflow_execution_config").
 		Project(project.Id).OverrideWriteRequest(*body).Execute()
+	check(err)
+	override, err = raised(ctx, client, project.Id)
 	check(err)
 	effective, _, err := client.OverridesAPI.OverridesEffective(ctx).Project(project.Id).Execute()
 	check(err)
@@ -45,5 +50,56 @@ func main() {
 	check(err)
 	_, _, refused := client.AgentsAPI.AgentsGet(ctx, missing).Execute()
 	problem := refused.(*controlplane.GenericOpenAPIError).Model().(controlplane.Problem)
+	fmt.Println(listed(ctx, client), watched(ctx, settings.Servers[0].URL, settings))
 	fmt.Println(me.Name != "", override.Version, leaf.Value, leaf.Source.Scope.Level, heartbeat.HealthStatus, problem.Code)
+}
+
+// raised changes the version of the override that was read.
+func raised(ctx context.Context, client *controlplane.APIClient, project string) (*controlplane.OverrideRead, error) {
+	read := func(ctx context.Context) (*controlplane.OverrideRead, string, error) {
+		override, response, err := client.OverridesAPI.OverridesGet(ctx, "workflow_execution_config").Project(project).Execute()
+		if err != nil {
+			return nil, "", err
+		}
+		return override, response.Header.Get("ETag"), nil
+	}
+	write := func(ctx context.Context, seen *controlplane.OverrideRead, etag string) (*controlplane.OverrideRead, error) {
+		attributes := seen.Attributes
+		attributes["max_parallelism"] = 8
+		body := controlplane.NewOverrideWriteRequest(attributes)
+		changed, response, err := client.OverridesAPI.OverridesPut(ctx, "workflow_execution_config").
+			Project(project).IfMatch(etag).OverrideWriteRequest(*body).Execute()
+		return changed, session.Changed(response, err)
+	}
+	return session.UpdateWithETag(ctx, read, write)
+}
+
+// listed counts the agents, one a page.
+func listed(ctx context.Context, client *controlplane.APIClient) int {
+	count := 0
+	for _, err := range session.Every(func(cursor string) ([]controlplane.AgentRead, string, error) {
+		request := client.AgentsAPI.AgentsList(ctx).Limit(1)
+		if cursor != "" {
+			request = request.Cursor(cursor)
+		}
+		page, _, err := request.Execute()
+		if err != nil {
+			return nil, "", err
+		}
+		return page.Items, page.GetNextCursor(), nil
+	}) {
+		check(err)
+		count++
+	}
+	return count
+}
+
+// watched returns the type of the first event about an agent.
+func watched(ctx context.Context, server string, settings *controlplane.Configuration) string {
+	filters := url.Values{"object_type": {"agent"}}
+	for event, err := range session.Watch(ctx, settings.HTTPClient, server, 0, filters) {
+		check(err)
+		return event.Type
+	}
+	return ""
 }
