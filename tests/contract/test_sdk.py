@@ -9,7 +9,6 @@ import pkgutil
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 from enum import Enum
@@ -27,7 +26,14 @@ from overrides.models import Project
 from tests.support.api_client import AGENT, Api, make_project, token_for
 from tests.support.openapi import operations
 from tests.support.paths import ROOT
-from tests.support.signing_server import SCOPE, TYPE, SigningServer, public_pem, set_tier
+from tests.support.signing_server import (
+    SCOPE,
+    TYPE,
+    SigningServer,
+    change_after_snapshot,
+    public_pem,
+    set_tier,
+)
 
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
 OPERATIONS = {operation["operationId"] for _, operation in operations()}
@@ -517,8 +523,7 @@ def test_the_program_of_the_guide_that_follows_runs_and_takes_no_other_signature
     server = SigningServer(live.environment, tmp_path)
     monkeypatch.chdir(tmp_path)
     _, program = re.findall(r"```python\n(.*?)```", WATCHING.read_text(), re.DOTALL)
-    changing = threading.Timer(2, lambda: set_tier(token, "LOW"))
-    changing.start()
+    changing = change_after_snapshot(tmp_path, token, "LOW")
     try:
         exec(program, {"URL": server.url, "TOKEN": token, "SCOPE": SCOPE})
         assert capsys.readouterr().out.splitlines() == ["{'tier': 'HIGH'}", "{'tier': 'LOW'}"]

@@ -115,7 +115,7 @@ def test_go_by_openapi_generator(generate, live):
     run("go", "vet", "./...", cwd=folder)
     run("go", "test", "./session", cwd=folder)
 
-    # The agents, each on a page of its own, and the first event about one; then the story, with one change more.
+    # How many agents, page by page, and the first event about one; then the story with one change more.
     story = STORY.replace("true 1 7", "true 2 8")
     assert played(live.url, "go", "run", ".", cwd=folder).splitlines() == ["1 agent.registered", story]
 

@@ -19,7 +19,7 @@ from tests.support.api_client import AGENT, Api, make_project, token_for
 from tests.support.beating_agent import BeatingAgent
 from tests.support.openapi import operations
 from tests.support.paths import ROOT
-from tests.support.signing_server import SCOPE, SigningServer, public_pem, set_tier
+from tests.support.signing_server import SCOPE, SigningServer, change_after_snapshot, public_pem, set_tier
 
 GUIDE = ROOT / "docs" / "guides" / "clients.md"
 WATCHING = ROOT / "docs" / "guides" / "watching-values.md"
@@ -190,8 +190,7 @@ def test_the_program_of_the_guide_that_follows_runs(package, live, tmp_path, mon
     token = token_for("admin")
     set_tier(token, "HIGH")
     server = SigningServer(live.environment, tmp_path)
-    changing = threading.Timer(3, lambda: set_tier(token, "LOW"))
-    changing.start()
+    changing = change_after_snapshot(tmp_path, token, "LOW")
     try:
         ran = subprocess.run(
             ["node", str(package / "dist" / "programs" / "following.js")],

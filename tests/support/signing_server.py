@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -10,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from tests.conftest import as_application
 from tests.support.api_client import Api
 from tests.support.launcher import Web
+from tests.support.waiting import until
 
 SCOPE = {"project": "flytesnacks", "domain": "staging"}
 TYPE = "quality_of_service_specification"
@@ -40,3 +43,16 @@ def set_tier(token: str, tier: str) -> None:
     if answer.status_code == 412:
         answer = api.put(_PATH, body, If_Match=f'"{answer.json()["current"]}"')
     assert answer.status_code in (200, 201), answer.content
+
+
+def change_after_snapshot(folder: Path, token: str, tier: str) -> threading.Thread:
+    """Change the value once a program has its first snapshot in `values.json`: machines can be slow."""
+
+    def change() -> None:
+        until((folder / "values.json").exists)
+        time.sleep(1)  # The program prints what it has.
+        set_tier(token, tier)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    return thread
