@@ -20,6 +20,7 @@ WITHOUT = {
     "agent_config_conflicts_list": BY_FILTERS,
     "agent_config_grants_list": FEW,
     "agent_config_parts_list": BY_FILTERS,
+    "agent_config_pins_list": FEW,
     "agent_config_teams_list": FEW,
     "providers_history": HISTORY,
     "job_runs_list": HISTORY,

@@ -67,7 +67,7 @@ def test_a_plan_is_shown_when_nothing_changes(cpctl):
     assert (same.code, same.lines) == (planned.code, planned.lines) == (0, unchanged)
     # Only who manages the values would change: no difference of values, so none is listed.
     assert (managers.code, len(managers.lines)) == (0, 1)
-    assert "2 updated" in managers.out
+    assert "0 updated, 0 deleted, 0 unchanged, 2 with equal values and another manager;" in managers.out
 
 
 def test_a_prune_shows_what_it_removes_and_how_to_confirm_it(cpctl):
