@@ -434,7 +434,7 @@ def test_every_process_but_web_shows_what_it_counts(by_hand, running, name):
         except OSError:
             return ""
 
-    until(lambda: "cp_process_start_time_seconds" in shown(), 30, shown)
+    until(lambda: "cp_process_start_time_seconds" in shown(), 90, shown)
     assert ask(f"{address}/livez") == (200, "ok\n")
     assert ask(f"{address}/other")[0] == 404
 

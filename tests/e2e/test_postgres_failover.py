@@ -12,7 +12,11 @@ from tests.support import patroni
 from tests.support.failover_site import FailoverSite
 from tests.support.patroni import PatroniCluster, short_folder
 
-pytestmark = pytest.mark.skipif(bool(patroni.missing()), reason=patroni.missing() or "installed")
+# Two nodes of Patroni take minutes to start on a small machine.
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(bool(patroni.missing()), reason=patroni.missing() or "installed"),
+]
 
 
 @pytest.fixture
