@@ -41,9 +41,9 @@ func main() {
 	effective, _, err := client.OverridesAPI.OverridesEffective(ctx).Project(project.Id).Execute()
 	check(err)
 	leaf := effective.Items[0].Leaves[0]
-	registration := controlplane.NewAgentRegistrationWriteRequest(
+	registration := controlplane.NewOwnedRegistrationWriteRequest(
 		"sdk-go", "prod", []string{"vm"}, controlplane.COSTTIER_LOW, "dcm.agent.sdk-go")
-	agent, _, err := client.AgentsAPI.AgentsRegister(ctx).AgentRegistrationWriteRequest(*registration).Execute()
+	agent, _, err := client.AgentsAPI.AgentsRegister(ctx).OwnedRegistrationWriteRequest(*registration).Execute()
 	check(err)
 	beat := controlplane.NewHeartbeatWriteRequest(time.Now().UTC(), 0)
 	heartbeat, _, err := client.AgentsAPI.AgentsHeartbeat(ctx, agent.AgentId).HeartbeatWriteRequest(*beat).Execute()

@@ -41,7 +41,7 @@ func main() {
 	effective, err := api.OverridesEffectiveWithResponse(ctx, &client.OverridesEffectiveParams{Project: &project})
 	check(err)
 	leaf := effective.JSON200.Items[0].Leaves[0]
-	agent, err := api.AgentsRegisterWithResponse(ctx, nil, client.AgentRegistrationWriteRequest{
+	agent, err := api.AgentsRegisterWithResponse(ctx, nil, client.OwnedRegistrationWriteRequest{
 		Name: project, Environment: "prod", ServiceTypes: []string{"vm"}, Cost: "low", TopicName: "dcm.agent." + project,
 	})
 	check(err)

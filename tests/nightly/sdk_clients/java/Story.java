@@ -9,7 +9,7 @@ import org.openapitools.client.api.AccessApi;
 import org.openapitools.client.api.AgentsApi;
 import org.openapitools.client.api.OverridesApi;
 import org.openapitools.client.api.ProjectsAndDomainsApi;
-import org.openapitools.client.model.AgentRegistrationWriteRequest;
+import org.openapitools.client.model.OwnedRegistrationWriteRequest;
 import org.openapitools.client.model.CostTier;
 import org.openapitools.client.model.HeartbeatWriteRequest;
 import org.openapitools.client.model.OverrideWriteRequest;
@@ -39,7 +39,7 @@ public class Story {
             .getItems().get(0).getLeaves().get(0);
         var agent = agents.agentsRegister(
             AgentsApi.APIAgentsRegisterRequest.newBuilder()
-                .agentRegistrationWriteRequest(new AgentRegistrationWriteRequest()
+                .ownedRegistrationWriteRequest(new OwnedRegistrationWriteRequest()
                     .name("sdk-java").environment("prod").serviceTypes(List.of("vm"))
                     .cost(CostTier.LOW).topicName("dcm.agent.sdk-java"))
                 .build());

@@ -20,7 +20,7 @@ with cp.ApiClient(settings) as client:
     )
     leaf = overrides.overrides_effective(project=project.id).items[0].leaves[0]
     agent = agents.agents_register(
-        cp.AgentRegistrationWriteRequest(
+        cp.OwnedRegistrationWriteRequest(
             name="sdk-python",
             environment="prod",
             service_types=["vm"],
