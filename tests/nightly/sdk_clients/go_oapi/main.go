@@ -48,7 +48,7 @@ func main() {
 	heartbeat, err := api.AgentsHeartbeatWithResponse(ctx, agent.JSON201.AgentId,
 		client.HeartbeatWriteRequest{Timestamp: time.Now().UTC(), ConsumerLag: 0})
 	check(err)
-	refused, err := api.AgentsGetWithResponse(ctx, uuid.MustParse("019a9f5e-7c00-7000-8000-000000000001"))
+	refused, err := api.AgentsGetWithResponse(ctx, uuid.MustParse("019a9f5e-7c00-7000-8000-000000000001"), nil)
 	check(err)
 	fmt.Println(me.JSON200.Name != "", override.JSON201.Version, leaf.Value, leaf.Source.Scope.Level,
 		heartbeat.JSON200.HealthStatus, refused.ApplicationproblemJSON404.Code)
