@@ -28,11 +28,9 @@ _REASON = Field("reason", "Reason", hint="Kept in the audit log.")
 @page
 def rotate(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     agent = _agent(caller, agent_id)
-    principal = credentials.own_principal(agent)
-    if principal is None:
+    impact = _impact(agent)
+    if impact is None:
         return _explain_shared_token(request, caller, agent)
-    credentials.require_own_principal(agent)
-    impact = load_token_impact(agent, principal)
     change = Change(
         f"Rotate the token of {agent.name}?",
         (
@@ -60,11 +58,9 @@ def rotate(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse
 @page
 def revoke_tokens(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
     agent = _agent(caller, agent_id)
-    principal = credentials.own_principal(agent)
-    if principal is None:
+    impact = _impact(agent)
+    if impact is None:
         return _explain_shared_token(request, caller, agent)
-    credentials.require_own_principal(agent)
-    impact = load_token_impact(agent, principal)
     change = Change(
         f"Revoke the tokens of {agent.name}?",
         (
@@ -101,6 +97,15 @@ def _agent(caller: Caller, agent_id: UUID) -> Agent:
     caller.require(Action.AGENT_WRITE, owner=agent.team_id)
     caller.require(Action.AGENT_HEARTBEAT, owner=agent.team_id)
     return agent
+
+
+def _impact(agent: Agent) -> TokenImpact | None:
+    """Return what a change of the agent's own tokens does; None if the agent shares its token."""
+    principal = credentials.own_principal(agent)
+    if principal is None:
+        return None
+    credentials.require_own_principal(agent)
+    return load_token_impact(agent, principal)
 
 
 def _way_back(impact: TokenImpact) -> str:

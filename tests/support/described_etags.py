@@ -1,4 +1,4 @@
-"""Checks that an answer has an ETag if openapi.yaml says so."""
+"""Check that responses have the ETag that openapi.yaml promises."""
 
 from __future__ import annotations
 
