@@ -110,7 +110,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_web_process_is_killed(we
             and all(len(client.answers) == len(client.agents) for client in clients)
             and len(joiner.tokens) > 10
         ),
-        30,
+        90,
     )
 
     web.kill()

@@ -44,7 +44,7 @@ def dead_tokens() -> dict[str, str]:
     secrets = {}
     for why in ("expired", "revoked"):
         token, secrets[why] = create_token(make_principal("admin"), name="t", expires_at=None, actor=ACTOR)
-        past = Now() - timedelta(seconds=1)
+        past = Now() - timedelta(minutes=10)
         column = "expires_at" if why == "expired" else "revoked_at"
         Token.objects.filter(id=token.id).update(**{column: past})
     disabled = make_principal("admin")

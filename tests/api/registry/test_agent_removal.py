@@ -231,7 +231,7 @@ def test_an_agent_that_is_removed_meanwhile_stops_neither_the_end_of_drains_nor_
     drained = [register(api, name) for name in names]
     for agent_id in drained:
         api.post(f"agents/{agent_id}:drain", {"reason": "x"})
-    Agent.objects.update(drain_until=Now() - timedelta(seconds=1))
+    Agent.objects.update(drain_until=Now() - timedelta(minutes=10))
 
     assert meanwhile_removed(drained[0], lifecycle.end_drains) == 2
     assert {state(agent) for agent in drained[1:]} == {"ready"}

@@ -69,7 +69,7 @@ def test_gone_processes_are_shown_for_a_day_and_count_for_nothing():
     beat("worker", "gone")
     beat("worker", "forgotten")
     beat("worker", "runs")
-    Member.objects.filter(instance="gone").update(seen_at=Now() - timedelta(seconds=61), version="0.0.1")
+    Member.objects.filter(instance="gone").update(seen_at=Now() - timedelta(minutes=10), version="0.0.1")
     Member.objects.filter(instance="forgotten").update(seen_at=Now() - timedelta(hours=25))
     beat("beat")
     members = read_members()

@@ -43,7 +43,7 @@ def used(pool: Pool, scope: Scope = Scope()) -> int:
 
 def overdue(pool: Pool) -> None:
     """Let all live leases of the pool be overdue, and sweeps have run for long."""
-    PoolLease.objects.filter(pool=pool).update(expires_at=Now() - timedelta(seconds=1))
+    PoolLease.objects.filter(pool=pool).update(expires_at=Now() - timedelta(minutes=10))
     PoolSweep.objects.update_or_create(
         id=1, defaults={"last_sweep_at": Now(), "reachable_since": Now() - timedelta(days=1)}
     )
@@ -113,7 +113,7 @@ def test_no_lease_ends_before_the_grace_after_an_outage(db):
     # 50 of 60 seconds later, with sweeps all the time.
     PoolSweep.objects.update(last_sweep_at=Now(), reachable_since=Now() - timedelta(seconds=50))
     assert expiry.sweep_pools() == 0
-    PoolSweep.objects.update(last_sweep_at=Now(), reachable_since=Now() - timedelta(seconds=61))
+    PoolSweep.objects.update(last_sweep_at=Now(), reachable_since=Now() - timedelta(minutes=10))
     assert expiry.sweep_pools() == 1
 
 
@@ -175,7 +175,7 @@ def test_a_pool_is_exhausted_once_and_recovers_once(db):
     leasing.run(pool.id, Acquire("b", ML, is_queued=True))
     expiry.sweep_pools()
     assert not Event.objects.filter(type="pool.exhausted").exists()
-    long_ago = Now() - timedelta(seconds=61)
+    long_ago = Now() - timedelta(minutes=10)
     PoolLease.objects.filter(token="b").update(requested_at=long_ago)
     Pool.objects.update(last_grant_at=long_ago)
     for _ in range(2):

@@ -89,7 +89,7 @@ def test_a_drop_waits_for_an_older_process_and_then_runs():
         call_command("migrate", "installation", phase="contract", verbosity=0)
     assert applied() == {ADDED, INDEXED}
 
-    Member.objects.update(seen_at=Now() - timedelta(seconds=61))
+    Member.objects.update(seen_at=Now() - timedelta(minutes=10))
     run(Phase.CONTRACT)
     assert applied() == {ADDED, INDEXED, DROPPED, MORE}
     assert columns() == {"note", "notes"}

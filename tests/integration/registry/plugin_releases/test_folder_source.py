@@ -181,7 +181,7 @@ def test_one_installer_reads_and_an_older_mount_of_another_undoes_nothing(folder
     other.refresh()
     assert images() == ["registry.example/bq:2.0"]
 
-    PluginFolder.objects.update(read_at=Now() - timedelta(seconds=31))
+    PluginFolder.objects.update(read_at=Now() - timedelta(minutes=10))
     other.refresh()
     assert images() == ["registry.example/bq:2.0", "registry.example/bq:1.0"]
 
