@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,9 +33,11 @@ expect.set_options(timeout=30_000)
 
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 SIZES = {"wide": WIDE, "narrow": NARROW}
-EVERY_WAY = tuple(itertools.product(("light", "dark"), SIZES))
+THEMES = ("light", "dark")
+# The rules of axe whose outcome the colours decide.
+RULES_OF_COLOUR = ("color-contrast", "link-in-text-block")
 # One page of each kind: notices and charts, a table, a form, one object with its history, a list in pieces.
-ALSO_DARK_AND_NARROW = {"dashboard", "effective", "edit", "agent", "resources", "login-choice"}
+ALWAYS_IN_BOTH_WIDTHS = {"dashboard", "effective", "edit", "agent", "resources", "login-choice"}
 
 
 def _chromium() -> str:
@@ -123,16 +125,20 @@ LookAround = Callable[[Page, str], None]
 
 @pytest.fixture
 def look_around(every_way: bool, tmp_path: Path) -> LookAround:
-    """Look at the page that is open: nothing hinders people, and it fits. A picture of each way at night.
+    """Look at the page that is open: nothing hinders people in either theme, and it fits in either width.
 
-    Every page in one way, another one each day, so that four days see all; some always also in dark and
-    narrow. All must fit in narrow.
+    By day, axe looks at one width, another one each day; and in dark, at what the colours decide. A theme
+    changes nothing else. By night, it looks at everything, and takes a picture of each.
     """
 
+    def look_in_dark(page: Page) -> list[str]:
+        return hindrances(page) if every_way else hindrances(page, only=RULES_OF_COLOUR)
+
     def run(page: Page, name: str) -> None:
-        for theme, width in EVERY_WAY if every_way else _ways_of(name):
+        for width, theme in itertools.product(SIZES if every_way else _widths_of(name), THEMES):
             _show(page, theme, width)
-            assert hindrances(page) == [], f"{name} {theme} {width}"
+            found = hindrances(page) if theme == "light" else look_in_dark(page)
+            assert found == [], f"{name} {theme} {width}"
             assert _fits(page), f"{name} {theme} {width}"
             if every_way:
                 # From the top, or the header that stays would be in the middle.
@@ -165,12 +171,10 @@ def look(page: Page, look_around: LookAround) -> Look:
     return run
 
 
-def _ways_of(name: str) -> list[tuple[str, str]]:
-    turn = EVERY_WAY[(zlib.crc32(name.encode()) + datetime.now(UTC).toordinal()) % len(EVERY_WAY)]
-    return [
-        turn,
-        *([("dark", "narrow")] if name in ALSO_DARK_AND_NARROW and turn != ("dark", "narrow") else []),
-    ]
+def _widths_of(name: str) -> list[str]:
+    if name in ALWAYS_IN_BOTH_WIDTHS:
+        return list(SIZES)
+    return [list(SIZES)[(zlib.crc32(name.encode()) + datetime.now(UTC).toordinal()) % len(SIZES)]]
 
 
 def _show(page: Page, theme: str, width: str) -> None:
@@ -185,15 +189,18 @@ def _fits(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
-def hindrances(page: Page) -> list[str]:
-    """What axe finds serious or critical."""
+def hindrances(page: Page, *, only: Sequence[str] = ()) -> list[str]:
+    """What axe finds serious or critical. only: rules of axe; by default, all."""
     # Not before the document is there: an empty one would be found to have no title and no language.
     expect(page).to_have_title(re.compile("."))
-    page.evaluate(Axe().axe_script)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(Axe().axe_script)
+    # Experimental in axe, and a rule of WCAG: who speaks a label must reach what has it.
+    rules = {} if only else {"label-content-name-mismatch": {"enabled": True}}
+    which = {"runOnly": {"type": "rule", "values": list(only)}} if only else {}
     violations = page.evaluate(
         "options => axe.run(options).then(results => results.violations)",
-        # Experimental in axe, and a rule of WCAG: who speaks a label must reach what has it.
-        {"resultTypes": ["violations"], "rules": {"label-content-name-mismatch": {"enabled": True}}},
+        {"resultTypes": ["violations"], "rules": rules, **which},
     )
     return [
         f"{violation['id']}: {node['target']} {node['failureSummary']}"
