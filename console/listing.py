@@ -33,7 +33,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A table as one request wants it. Build it with `read_listing`."""
+    """A table as one request wants it. Build it with `read_listing`.
+
+    ticks: the id of the form that rows can be ticked for, which is sent their keys as `ticked`.
+    """
 
     name: str
     title: str
@@ -42,6 +45,7 @@ class Listing:
     sort: str = ""
     open: str = ""
     has_chooser: bool = True
+    ticks: str = ""
 
     @property
     def heads(self) -> list[Column]:
@@ -78,6 +82,7 @@ def read_listing(
     *,
     sort: str = "",
     has_chooser: bool = True,
+    ticks: str = "",
 ) -> Listing:
     """Return the table as the URL wants it; columns also as the browser remembers them.
 
@@ -99,6 +104,7 @@ def read_listing(
         sorting if is_known else sort,
         request.GET.get("open", "")[:200],
         has_chooser,
+        ticks,
     )
 
 

@@ -1,4 +1,4 @@
-"""The page that starts a bulk change of the agents that the filters of the agents page select."""
+"""The page that starts a bulk change of agents: those that match the filters, or the ticked ones."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from console.cpctl_commands import cpctl, curl
 from console.fleet import list_query
 from console.forms import parse_form, parse_number, parse_time
 from console.pages import actor_of, page
+from controlplane.formats.counts import counted
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.states import SILENT
@@ -49,21 +50,30 @@ def selector_of(filters: Mapping[str, str]) -> dict[str, Any]:
     return {**named, **({"state": [str(each) for each in silent]} if state else {})}
 
 
+def _ticked_agents(request: HttpRequest) -> dict[str, Any]:
+    """Return the selector of the ticked rows; empty if the filters select.
+
+    The form of the ticked rows sends one empty value too: without a tick it must not select all agents.
+    """
+    ids = request.GET.getlist("ticked")
+    return {"agent_ids": [each for each in ids if each]} if ids else {}
+
+
 @page
 def start(request: HttpRequest, caller: Caller, action: str) -> HttpResponse:
     if action not in list(BulkAction):
         raise Http404
     caller.require_for_some_owner(Action.AGENT_WRITE)
     filters = {name: request.GET.get(name, "").strip() for name in list_query.FILTERS}
-    selector = selector_of(filters)
+    selector = _ticked_agents(request) or selector_of(filters)
     query = schemas.search_query(parse_form(schemas.AgentSelectorWrite, selector))
     verb = BulkAction(action)
     impact = _impact(BulkSpec(verb, query, selector, reason="", is_rehearsal=True), caller)
     back = f"{reverse('agents')}?{urlencode({name: value for name, value in filters.items() if value})}"
     change = Change(
-        f"{verb.capitalize()} {_counted(impact['agents'])}?",
+        f"{verb.capitalize()} {counted(impact['agents'], 'agent')}?",
         tuple(_facts(verb, selector, impact)),
-        f"{verb.capitalize()} {_counted(impact['agents'])}",
+        f"{verb.capitalize()} {counted(impact['agents'], 'agent')}",
         back,
         "Bulk change started.",
         tuple(_fields(verb, impact)),
@@ -125,13 +135,10 @@ def _spec(
 
 
 def _facts(action: BulkAction, selector: Mapping[str, Any], impact: Mapping[str, Any]) -> Iterator[str]:
-    criteria = ", ".join(
-        f"{name.replace('_', ' ')} {', '.join(value) if isinstance(value, list) else value}"
-        for name, value in selector.items()
-    )
     yield _EFFECTS[action]
-    yield f"Selected: {criteria or 'all agents'}. Agents that you may not change are not selected."
-    yield f"{_counted(impact['agents'])} would change, {impact['unchanged']} match and stay as they are."
+    yield f"Selected: {_criteria(selector)}. Agents that you may not change are not selected."
+    changing = counted(impact["agents"], "agent")
+    yield f"{changing} would change, {impact['unchanged']} match and stay as they are."
     if places := impact["by_environment"]:
         most = sorted(places.items(), key=lambda place: (-place[1], place[0]))[:_MOST_NAMED]
         named = ", ".join(f"{name} {count}" for name, count in most)
@@ -143,6 +150,16 @@ def _facts(action: BulkAction, selector: Mapping[str, Any], impact: Mapping[str,
         yield f"{last['task_type']} would lose its last ready agent in {last['environment']}."
 
 
+def _criteria(selector: Mapping[str, Any]) -> str:
+    if "agent_ids" in selector:
+        return counted(len(selector["agent_ids"]), "ticked agent")
+    criteria = ", ".join(
+        f"{name.replace('_', ' ')} {', '.join(value) if isinstance(value, list) else value}"
+        for name, value in selector.items()
+    )
+    return criteria or "all agents"
+
+
 def _fields(action: BulkAction, impact: Mapping[str, Any]) -> Iterator[Field]:
     yield Field("reason", "Reason", hint="Shown on each agent and in the audit log.", required=True)
     if action is BulkAction.DRAIN:
@@ -152,7 +169,3 @@ def _fields(action: BulkAction, impact: Mapping[str, Any]) -> Iterator[Field]:
     if impact["last_agents"]:
         yield Field("allow_last_agents", "Allow last agents", "checkbox")
     yield Field("batch_size", "Batch size", "number", hint="A pause of 5 s follows each batch.", value="100")
-
-
-def _counted(count: int) -> str:
-    return f"{count} agent{'' if count == 1 else 's'}"

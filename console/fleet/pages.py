@@ -36,7 +36,9 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require_for_some_owner(Action.AGENT_READ)
     filters = {name: request.GET.get(name, "").strip() for name in list_query.FILTERS}
     by_environment = counts.agent_counts(caller)
-    listing = read_listing(request, "agents", "Agents", list_query.COLUMNS, sort="name")
+    may_write = bool(caller.owners_for(Action.AGENT_WRITE))
+    ticks = "ticked-agents" if may_write else ""
+    listing = read_listing(request, "agents", "Agents", list_query.COLUMNS, sort="name", ticks=ticks)
     context = {
         "listing": listing,
         "filters": filters,
@@ -45,7 +47,8 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
         "states": select_options([*CHOICES, list_query.SILENT_STATES], filters["state"]),
         "chips": _chips(by_environment, filters),
         "environments": select_options(by_environment, filters["environment"]),
-        "bulk_actions": _bulk_actions(filters) if caller.owners_for(Action.AGENT_WRITE) else [],
+        "bulk_actions": _bulk_actions(filters) if may_write else [],
+        "ticked_actions": [action.value for action in BulkAction],
         "silence": silence(caller),
         "copies": _copies(request, filters),
     }

@@ -136,6 +136,20 @@ def test_matching_agents_are_drained_watched_and_undone(page: Page, look_around:
     }
 
 
+def test_ticked_rows_stay_ticked_and_are_changed_alone(page: Page, look_around: LookAround) -> None:
+    page.goto("/agents")
+    expect(page.get_by_text("Ticked agents:")).to_be_hidden()
+    tick = page.get_by_label("Tick prod-eu-1")
+    tick.check()
+    expect(page.get_by_text("All agents:")).to_be_hidden()
+    page.get_by_label("Details of prod-eu-1").click()
+    expect(page.get_by_role("heading", name="prod-eu-1")).to_be_visible()
+    expect(tick).to_be_checked()
+    look_around(page, "agents-ticked")
+    page.get_by_role("button", name="Drain ticked").click()
+    expect(page.get_by_text("Selected: 1 ticked agent.")).to_be_visible()
+
+
 def test_rows_that_are_seen_follow_what_happens(page: Page) -> None:
     page.goto("/agents?q=prod-eu")
     expect(page.locator("[data-live-badge]")).to_have_text("live")

@@ -71,6 +71,32 @@ def test_matching_agents_are_drained_seen_and_undone(api: Api, browser: Client) 
     assert {"agent_bulk_change.started", "agent_bulk_change.undoing"} <= set(actions)
 
 
+def test_ticked_agents_alone_are_drained(api: Api, browser: Client) -> None:
+    register(api, 3)
+    listed = text_of(browser.get(f"/agents?{PROD}"))
+    first, second, third = Agent.objects.order_by("name")
+    assert f'form="ticked-agents" name="ticked" value="{first.id}"' in listed
+
+    address = f"/agents:drain?{PROD}&ticked=&ticked={first.id}&ticked={third.id}"
+    page = text_of(browser.get(address))
+    assert "2 agents would change, 0 match and stay as they are." in page
+    assert "Selected: 2 ticked agents." in page
+    browser.post(address, {"reason": "Kernel update."})
+    execution.run_bulk_changes()
+    second.refresh_from_db()
+    assert second.state == "ready"
+    assert Agent.objects.filter(state="draining").count() == 2
+
+
+@pytest.mark.parametrize("ticks", ["ticked=", "ticked=no-id"])
+def test_without_a_ticked_agent_none_is_selected(api: Api, browser: Client, ticks: str) -> None:
+    register(api, 1)
+    for answer in (browser.get(f"/agents:drain?{ticks}"), browser.post(f"/agents:drain?{ticks}", {})):
+        assert answer.status_code == 400
+    assert not AgentBulkChange.objects.exists()
+    assert 'class="tick"' not in text_of(logged_in("joe", Role.VIEWER).get("/agents"))
+
+
 @pytest.mark.parametrize(("typed", "status"), [("", 409), ("11", 409), ("eleven", 400), ("12", 302)])
 def test_many_agents_are_confirmed_by_their_number(
     api: Api, browser: Client, typed: str, status: int
@@ -161,7 +187,7 @@ def test_late_agents_are_not_offered(api: Api, browser: Client) -> None:
 
     page = text_of(browser.get("/agents?state=late"))
     assert ">a00</a>" in page
-    assert not re.search("/agents:(drain|retire)", page)
+    assert not re.search('href="/agents:(drain|retire)', page)
 
 
 def test_filters_become_a_selector_of_the_api() -> None:
