@@ -56,7 +56,7 @@ COMMANDS = {
     "projects": CommandEntry("scopes", "projects", "List, create and update projects."),
     "domains": CommandEntry("scopes", "domains", "List and create domains."),
     "resource-types": CommandEntry(
-        "overrides_and_types", "resource_types", "Create, update and delete resource types."
+        "overrides_and_types", "resource_types", "Create, update, delete and restore resource types."
     ),
     "changes": CommandEntry(
         "scheduled_changes", "changes", "Schedule changes of overrides, and let changes expire."
@@ -68,7 +68,7 @@ COMMANDS = {
     "change-requests": CommandEntry(
         "change_requests", "change_requests", "Request changes of overrides, approve and publish them."
     ),
-    "guard-rails": CommandEntry("overrides_and_types", "guard_rails", "Set and delete guard rails."),
+    "guard-rails": CommandEntry("overrides_and_types", "guard_rails", "Set, delete and restore guard rails."),
     "agents": CommandEntry("agents", "agents", "List, show, watch, drain, approve and retire agents."),
     "resources": CommandEntry(
         "resources",

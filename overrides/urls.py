@@ -14,6 +14,7 @@ from overrides.api import (
     importing,
     projects,
     resource_types,
+    undeletion,
 )
 from overrides.api.effective import views as effective_views
 from overrides.api.effective.cluster_resources import EffectiveClusterResources
@@ -73,8 +74,10 @@ urlpatterns = [
     path("change-requests/<uuid:change_request>:publish", change_request_steps.PublishRequest.as_view()),
     path("change-requests/<uuid:change_request>/comments", change_requests.RequestComments.as_view()),
     path("guard-rails", guard_rails.RailCollection.as_view()),
+    path("guard-rails/<str:name>:undelete", undeletion.RailUndeletion.as_view()),
     path("guard-rails/<str:name>", guard_rails.RailItem.as_view()),
     path("resource-types", resource_types.ResourceTypeCollection.as_view()),
+    path("resource-types/<str:resource_type>:undelete", undeletion.TypeUndeletion.as_view()),
     path("resource-types/<str:resource_type>", resource_types.ResourceTypeItem.as_view()),
     path("scopes/projects", projects.ProjectCollection.as_view()),
     path("scopes/projects/<str:project>", projects.ProjectItem.as_view()),

@@ -15,10 +15,11 @@ from cpctl.plans import difference_lines
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
 
-resource_types = typer.Typer(help="Create, update and delete resource types.", no_args_is_help=True)
-guard_rails = typer.Typer(help="Set and delete guard rails.", no_args_is_help=True)
+resource_types = typer.Typer(help="Create, update, delete and restore resource types.", no_args_is_help=True)
+guard_rails = typer.Typer(help="Set, delete and restore guard rails.", no_args_is_help=True)
 overrides = typer.Typer(help="Delete and compare overrides, and manage their source.", no_args_is_help=True)
 Rail = Annotated[str, typer.Argument(metavar="NAME")]
+AcceptExisting = Annotated[bool, typer.Option("--accept-existing", help="Allow overrides that violate it.")]
 
 
 @resource_types.command("create")
@@ -82,14 +83,31 @@ def delete_type(
     planned_changes.delete(change_options.path_of(kind_named("resource-types"), name), name, change, confirm)
 
 
+@resource_types.command("undelete")
+def undelete_type(
+    name: options.TypeName,
+    *,
+    confirm: options.Confirm = "",
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Restore a deleted resource type.
+
+    \b
+    cpctl resource-types undelete workflow_priority
+    """
+    change = options.ChangeOptions(message, dry_run, yes)
+    planned_changes.undelete(kind_named("resource-types"), name, change, output, confirm=confirm)
+
+
 @guard_rails.command("set")
 def set_rail(
     name: Rail,
     *,
     file: change_options.File,
-    accept_existing: Annotated[
-        bool, typer.Option("--accept-existing", help="Allow existing overrides that violate it.")
-    ] = False,
+    accept_existing: AcceptExisting = False,
     confirm: options.Confirm = "",
     message: options.Message = "",
     dry_run: options.DryRun = False,
@@ -123,6 +141,27 @@ def delete_rail(
     """
     change = options.ChangeOptions(message, dry_run, yes)
     planned_changes.delete(change_options.path_of(kind_named("guard-rails"), name), name, change, confirm)
+
+
+@guard_rails.command("undelete")
+def undelete_rail(
+    name: Rail,
+    *,
+    accept_existing: AcceptExisting = False,
+    confirm: options.Confirm = "",
+    message: options.Message = "",
+    dry_run: options.DryRun = False,
+    yes: options.Yes = False,
+    output: options.Output = Format.TABLE,
+) -> None:
+    """Restore a deleted guard rail.
+
+    \b
+    cpctl guard-rails undelete cpu-cap
+    """
+    more = {"accept_existing": accept_existing, "confirm": confirm}
+    change = options.ChangeOptions(message, dry_run, yes)
+    planned_changes.undelete(kind_named("guard-rails"), name, change, output, **more)
 
 
 @overrides.command("delete")

@@ -42,6 +42,17 @@ def put(
     _send_planned(send, kind, change, how, question)
 
 
+def undelete(kind: Kind, name: str, change: options.ChangeOptions, how: Format, **more: Any) -> None:
+    """Restore a deleted object after confirmation of its plan."""
+    path = f"{change_options.path_of(kind, name)}:undelete"
+
+    def send(query: Mapping[str, Any]) -> Any:
+        parameters = {**change.query(), **more, **query}
+        return SESSION.api().post(path, query=parameters).json()
+
+    _send_planned(send, kind, change, how, f"Restore {name}?")
+
+
 def delete(path: str, name: str, change: options.ChangeOptions, confirm: str) -> None:
     """Delete the current version of an object after confirmation of its plan."""
     api = SESSION.api()

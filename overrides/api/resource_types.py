@@ -109,7 +109,7 @@ class ResourceTypeCollection(Endpoint):
         definition = check_shape(request.data)
         actor = actor_of(request, query["change_message"])
         put = create_type(definition, actor=actor, options=commit_options_from(query, wants_plan=True))
-        response = _answer(request, put, status=201)
+        response = answer(request, put, status=201)
         response["Location"] = f"{request.path}/{put.resource_type.name}"
         return response
 
@@ -176,7 +176,7 @@ class ResourceTypeItem(Endpoint):
             precondition=parse_precondition(request),
             options=commit_options_from(query, wants_plan=True),
         )
-        return _answer(request, put, status=201 if put.is_new else 200)
+        return answer(request, put, status=201 if put.is_new else 200)
 
     @extend_schema(
         operation_id="resource_types_delete",
@@ -205,7 +205,7 @@ class ResourceTypeItem(Endpoint):
         return Response(status=204)
 
 
-def _answer(request: Request, put: PutTypeResult, *, status: int) -> Response:
+def answer(request: Request, put: PutTypeResult, *, status: int) -> Response:
     content = {
         **schemas.show_resource_type(put.resource_type),
         "plan": show_plan(put.plan, caller_of(request)),

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from controlplane.access import audit
-from controlplane.errors import FieldError, InvalidRequest, StillInUse, UnknownGuardRail
+from controlplane.errors import Conflict, FieldError, InvalidRequest, StillInUse, UnknownGuardRail
 from controlplane.events.types import EventType
 from controlplane.formats.counts import counted
 from controlplane.formats.quantities import amount
@@ -114,6 +114,26 @@ def delete_rail(
     plan = commit([], current_catalogue(), actor=actor, options=options, earlier=earlier)
     _announce(event_types.RAIL_REMOVED, existing, actor, revision.revision, before=existing, after=None)
     return replace(plan, revision=revision.revision)
+
+
+@transaction.atomic
+def undelete_rail(
+    name: str, *, actor: Actor, accept_existing: bool = False, options: CommitOptions = DEFAULT_OPTIONS
+) -> PutRailResult:
+    """Create a deleted rail again, as it was. Raises UnknownGuardRail, Conflict, and like `put_rail`."""
+    lock_revisions()
+    latest = get_latest_rail(name)
+    if latest.until_revision is None:
+        raise Conflict(f"Guard rail {name[:80]!r} is not deleted: version {latest.version} applies.")
+    return put_rail(_as_write(latest), actor=actor, accept_existing=accept_existing, options=options)
+
+
+def get_latest_rail(name: str) -> GuardRailRow:
+    """Return the latest row of a rail, even if it is deleted. Raises UnknownGuardRail."""
+    row = GuardRailRow.objects.filter(name=name).order_by("-version").first()
+    if row is None:
+        raise UnknownGuardRail(f"Guard rail {name[:80]!r} does not exist.")
+    return row
 
 
 def get_rail(name: str) -> GuardRailRow:

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from controlplane.access import audit
-from controlplane.errors import FieldError, NameTaken, StillInUse, UnknownResourceType
+from controlplane.errors import Conflict, FieldError, NameTaken, StillInUse, UnknownResourceType
 from controlplane.events.types import EventType
 from controlplane.formats.counts import counted
 from controlplane.identity.actors import Actor
@@ -120,6 +120,18 @@ def delete_type(
     plan = commit([], current_catalogue(), actor=actor, options=options, earlier=earlier)
     _announce(event_types.TYPE_REMOVED, existing, revision, actor, before=existing.definition, after=None)
     return replace(plan, revision=revision.revision)
+
+
+@transaction.atomic
+def undelete_type(name: str, *, actor: Actor, options: CommitOptions = DEFAULT_OPTIONS) -> PutTypeResult:
+    """Define a deleted type again, as it was. Raises UnknownResourceType, Conflict, and like `put_type`."""
+    lock_revisions()
+    latest = TypeDefinition.objects.filter(name=name).order_by("-version").first()
+    if latest is None:
+        raise UnknownResourceType(f"No operator-defined resource type is called {name[:80]!r}.")
+    if latest.until_revision is None:
+        raise Conflict(f"The resource type {name[:80]!r} is not deleted: version {latest.version} applies.")
+    return put_type(latest.definition, actor=actor, options=options)
 
 
 def get_definition(name: str) -> TypeDefinition:

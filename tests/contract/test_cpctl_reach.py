@@ -145,6 +145,7 @@ resource-types create -f type.yaml --yes -m Why
 resource-types update workflow_priority -f type.yaml --yes
 resource-types update workflow_priority -f type.yaml --dry-run --confirm 7
 resource-types delete workflow_priority --yes
+resource-types undelete workflow_priority --yes
 changes list --state scheduled -p flytesnacks
 changes schedule task_resource {HERE} -f patch.yaml --until 2026-11-27T18:00:00Z -m Training --yes
 changes schedule task_resource {HERE} --delete --at 2026-11-27T18:00:00Z --yes
@@ -181,6 +182,7 @@ apply -f document.yaml --approval-override Fire --yes
 guard-rails set cpu-cap -f rail.yaml --accept-existing --yes -m Why
 guard-rails set cpu-cap -f rail.yaml --dry-run
 guard-rails delete cpu-cap --yes
+guard-rails undelete cpu-cap --accept-existing --yes
 guard-rails delete cpu-cap --dry-run
 agents list --sort name --search a
 agents summary
