@@ -64,7 +64,7 @@ def start(request: HttpRequest, caller: Caller, action: str) -> HttpResponse:
     if action not in list(BulkAction):
         raise Http404
     caller.require_for_some_owner(Action.AGENT_WRITE)
-    filters = {name: request.GET.get(name, "").strip() for name in list_query.FILTERS}
+    filters = list_query.read_filters(request.GET)
     selector = _ticked_agents(request) or selector_of(filters)
     query = schemas.search_query(parse_form(schemas.AgentSelectorWrite, selector))
     verb = BulkAction(action)

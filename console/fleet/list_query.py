@@ -15,6 +15,8 @@ from registry.agents.states import SILENT
 from registry.listing.search import SORT_KEYS, search_agents
 
 FILTERS = ("state", "environment", "team", "service_type", "selector", "q", "since", "until")
+# What the API calls them: addresses are often typed from its documentation.
+_NAMES_IN_API = {"state": "health_status", "selector": "label_selector"}
 # Those that few need: they are shown when one is set.
 MORE_FILTERS = ("team", "service_type", "selector", "since", "until")
 _PASSED_ON = ("environment", "team", "service_type", "selector", "q")
@@ -46,6 +48,15 @@ COLUMNS = (
     ),
     Column("create_time", "Registered", "narrow", order=SORT_KEYS.order("create_time"), is_extra=True),
 )
+
+
+def read_filters(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return the value of each filter, empty if it is not set."""
+
+    def value(name: str) -> str:
+        return parameters.get(name) or parameters.get(_NAMES_IN_API.get(name, ""), "")
+
+    return {name: value(name).strip() for name in FILTERS}
 
 
 def matching_agents(

@@ -34,7 +34,7 @@ from registry.providers.models import Provider
 @may_be_stale
 def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require_for_some_owner(Action.AGENT_READ)
-    filters = {name: request.GET.get(name, "").strip() for name in list_query.FILTERS}
+    filters = list_query.read_filters(request.GET)
     by_environment = counts.agent_counts(caller)
     may_write = bool(caller.owners_for(Action.AGENT_WRITE))
     ticks = "ticked-agents" if may_write else ""

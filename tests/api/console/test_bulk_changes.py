@@ -198,3 +198,14 @@ def test_filters_become_a_selector_of_the_api() -> None:
     }
     assert selector_of({"state": "ready"}) == {"state": ["ready"]}
     assert selector_of({}) == {}
+
+
+@pytest.mark.parametrize("query", ["health_status=ready", "label_selector=team=ml", "state=ready"])
+def test_filters_are_also_known_by_their_names_in_the_api(api: Api, browser: Client, query: str) -> None:
+    register(api, 1)
+    api.post("agents", {**AGENT, "name": "ml", "topic_name": "dcm.agent.ml", "labels": {"team": "ml"}})
+    Agent.objects.filter(name="a00").update(state="draining")
+
+    page = text_of(browser.get(f"/agents?{query}"))
+
+    assert (">ml</a>" in page, ">a00</a>" in page) == (True, False)
