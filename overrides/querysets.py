@@ -73,6 +73,12 @@ class SpanQuerySet(models.QuerySet[Row_co]):
     def present(self) -> Self:
         return self.filter(until_revision__isnull=True)
 
+    def deleted(self) -> Self:
+        """The last row of each name that no present row has."""
+        same_name = self.model._default_manager.filter(name=models.OuterRef("name"))
+        latest = same_name.order_by("-version").values("pk")[:1]
+        return self.filter(until_revision__isnull=False, pk=models.Subquery(latest))
+
     def as_of(self, revision: int | None) -> Self:
         """Rows in effect at the revision; None means now."""
         if revision is None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from console import filter_choices
 from console.cpctl_commands import cpctl, curl
@@ -41,6 +41,7 @@ from overrides.editing.guard_rails import delete_rail, put_rail
 from overrides.editing.plans import Plan
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.models import GuardRailRow
+from overrides.querysets import SpanQuerySet
 
 _MAX_EVENTS = 20
 _EXAMPLE = {
@@ -54,10 +55,11 @@ _EXAMPLE = {
 
 @page
 def rails(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """List guard rails. `?resource_type=`: those of one type."""
+    """List guard rails. `?resource_type=`: those of one type; `?deleted=yes`: those that can be restored."""
     caller.require_somewhere(Action.OVERRIDE_READ)
     resource_type = request.GET.get("resource_type", "").strip()
-    rows = _visible(caller)
+    is_deleted = request.GET.get("deleted") == "yes"
+    rows = _readable(caller).deleted() if is_deleted else _visible(caller)
     if resource_type:
         rows = rows.filter(resource_type=resource_type) if resource_type.isprintable() else rows.none()
     results = load_page(request, caller, rows, order=("name",))
@@ -65,6 +67,7 @@ def rails(request: HttpRequest, caller: Caller) -> HttpResponse:
         "results": results,
         "rails": [(row, describe_rule(row.rule)) for row in results.items],
         "resource_type": resource_type,
+        "is_deleted": is_deleted,
         "types": filter_choices.select_options(current_catalogue().types, resource_type),
         "may_write": bool(caller.scopes_for(Action.RAIL_WRITE)),
         "first": curl(request, "PUT", "guard-rails/cpu-cap", _EXAMPLE),
@@ -79,10 +82,13 @@ def rails(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page
 def rail(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
     caller.require_somewhere(Action.OVERRIDE_READ)
-    row = _find(caller, name)
+    row = _find(caller, name, of=_visible(caller) | _readable(caller).deleted())
+    is_deleted = row.until_revision is not None
+    form = {field: text for field, text in form_of(row).items() if text}
     context = {
         "rail": row,
         "rule": describe_rule(row.rule),
+        "restored": f"{reverse('guard-rail-new')}?{urlencode(form)}" if is_deleted else "",
         "may_write": caller.verdict(Action.RAIL_WRITE, row.scope).allowed,
         "events": history.of("guard_rail", row.name, caller, limit=_MAX_EVENTS),
         "now": database_now(),
@@ -198,12 +204,18 @@ def _show(
     return render(request, "console/overrides/guard_rail_edit.html", context, status=status)
 
 
-def _visible(caller: Caller) -> QuerySet[GuardRailRow]:
-    return GuardRailRow.objects.present().filter(overlapping(caller.scopes_for(Action.OVERRIDE_READ)))
+def _readable(caller: Caller) -> SpanQuerySet[GuardRailRow]:
+    return GuardRailRow.objects.filter(overlapping(caller.scopes_for(Action.OVERRIDE_READ)))
 
 
-def _find(caller: Caller, name: str) -> GuardRailRow:
-    row = _visible(caller).filter(name=name).first() if name.isprintable() else None
+def _visible(caller: Caller) -> SpanQuerySet[GuardRailRow]:
+    return _readable(caller).present()
+
+
+def _find(caller: Caller, name: str, *, of: SpanQuerySet[GuardRailRow] | None = None) -> GuardRailRow:
+    """Return the guard rail with a name. of: by default, those in effect. Raises UnknownGuardRail."""
+    rows = _visible(caller) if of is None else of
+    row = rows.filter(name=name).first() if name.isprintable() else None
     if row is None:
         raise UnknownGuardRail(f"Guard rail {name[:80]!r} does not exist.")
     return row

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import pytest
 
 from controlplane.identity.roles import Role
@@ -79,6 +82,27 @@ def test_a_guard_rail_is_listed_changed_and_removed(browser):
     removed = browser.post("/guard-rails/parallel-cap/edit", {**CAP, "version": "2", "do": "delete"})
     assert removed["Location"] == "/guard-rails"
     assert stored() is None
+
+
+def test_a_deleted_guard_rail_is_seen_and_restored(browser):
+    browser.post("/guard-rails:new", {**CAP, "do": "save"})
+    assert "No deleted guard rails" in text_of(browser.get("/guard-rails?deleted=yes"))
+    browser.post("/guard-rails/parallel-cap/edit", {**CAP, "version": "1", "do": "delete"})
+
+    assert ">parallel-cap</a>" not in text_of(browser.get("/guard-rails"))
+    assert ">parallel-cap</a>" in text_of(browser.get("/guard-rails?deleted=yes"))
+    deleted = text_of(browser.get("/guard-rails/parallel-cap"))
+    assert "Deleted:" in deleted
+    assert "Restore guard rail" not in text_of(logged_in("joe", Role.VIEWER).get("/guard-rails/parallel-cap"))
+    editor = re.search(r'href="(/guard-rails:new\?[^"]+)"', deleted)
+    form = text_of(browser.get(html.unescape(editor[1])))
+    assert 'value="/max_parallelism"' in form
+    assert 'value="8"' in form
+    browser.post("/guard-rails:new", {**CAP, "do": "save"})
+
+    assert (stored().rule, stored().version) == ({"maximum": 8}, 2)
+    assert "Deleted:" not in text_of(browser.get("/guard-rails/parallel-cap"))
+    assert "No deleted guard rails" in text_of(browser.get("/guard-rails?deleted=yes"))
 
 
 @pytest.mark.parametrize(
