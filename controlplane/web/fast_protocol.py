@@ -18,6 +18,7 @@ from controlplane.web.fast_requests import RawHead
 from controlplane.web.incomplete_body import INCOMPLETE, noticing_incomplete
 from controlplane.web.learned_headers import Header, lines_of
 from controlplane.web.pipelining import PipelineFlow, Trailers, end_of_body, end_of_request, may_have_two
+from controlplane.web.plain_parser import PlainParser
 from controlplane.web.protocol_exchange import ProtocolExchange
 from controlplane.web.refusals import MAX_HEAD_BYTES, HeadTooLarge, check_head, refusal_of
 from controlplane.web.turns import SHARE, Turns
@@ -39,6 +40,7 @@ class FastProtocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.parser = PlainParser(self)  # type: ignore[assignment]
         self._fast_path = getattr(self.config.loaded_app, "fast_path", _no_fast_path)
         self._limits = ConnectionLimits.of(self.server_state, self.loop)
         self._turns = Turns.of(self.server_state, self.loop)
@@ -151,7 +153,7 @@ class FastProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except HttpParserUpgrade:
-            pass  # HTTP lets a server ignore the wish for another protocol
+            pass  # CONNECT, which Django refuses
         except HttpParserError as error:
             self.logger.warning("Invalid HTTP request received.")
             if self.phase is Phase.BODY:
@@ -185,7 +187,7 @@ class FastProtocol(HttpToolsProtocol):
         self._body_headers, self.headers = self.headers, Trailers()
         self.body_bytes = self._ignored = 0
         if self.parser.should_upgrade():
-            # The parser stops after a request that asks for another protocol, which we do not speak.
+            # The parser stops after CONNECT.
             self.cycle.keep_alive = False
         self.phase, self.phase_since = Phase.BODY, self._limits.now
 
@@ -287,9 +289,7 @@ class FastProtocol(HttpToolsProtocol):
             return None
         name = path.decode("ascii")
         fast_path = self._fast_path(name)
-        if fast_path is None or self.parser.should_upgrade():
-            return None
-        if self.parser.get_http_version() != "1.1":
+        if fast_path is None or self.parser.get_http_version() != "1.1":
             return None
         method = self.parser.get_method().decode("ascii")
         raw = RawHead(method, name, query, self.headers, self.scheme or "http")

@@ -125,6 +125,14 @@ def test_an_odd_request_is_answered_as_without_fast_paths(live, ordinary, make):
     assert not different.keys()
 
 
+@pytest.mark.parametrize("name", ["h2c", "h2c, and one behind", "websocket", "upgrade without connection"])
+def test_a_wish_for_another_protocol_is_passed_over(live, ordinary, name):
+    subject = Heartbeats()
+    for server in (live, ordinary):
+        answers, lag = outcome(server.port, subject, "f", name)
+        assert (set(statuses_of(answers)), lag) == ({200}, 10)
+
+
 def test_a_request_may_arrive_in_any_pieces(live):
     subject = Heartbeats()
     request = subject.plain.write() * 2 + CLOSING

@@ -18,7 +18,7 @@ const override = await overrides.overridesPut({
 });
 const leaf = (await overrides.overridesEffective({ project: project.id })).items[0]!.leaves[0]!;
 const agent = await agents.agentsRegister({
-  agentRegistrationWriteRequest: {
+  ownedRegistrationWriteRequest: {
     name: "sdk-typescript", environment: "prod", serviceTypes: ["vm"], cost: "low",
     topicName: "dcm.agent.sdk-typescript",
   },
