@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BRANCH = re.compile(r"refs/[\w./+@#=-]+")
@@ -13,18 +14,31 @@ _MOST_REFERENCES = 5
 _MAX_BYTES = 8 * 1024 * 1024
 
 
+class Checkout(NamedTuple):
+    """The folder of a checkout, and the folder with Git's files about it."""
+
+    root: Path
+    repository: Path
+
+
 def head_commit(folder: Path) -> str:
     """Return the commit that HEAD of the folder's checkout names; empty without a checkout or a commit.
 
-    Changes in the folder that are not committed are not noticed.
+    Changes in the folder that are not committed: `is_committed`.
     """
     try:
-        for place in (resolved := folder.resolve(), *resolved.parents):
-            if (entry := place / ".git").exists():
-                return _commit_of(_repository(entry))
+        checkout = find_checkout(folder)
+        return _commit_of(checkout.repository) if checkout else ""
     except (OSError, ValueError):
         return ""
-    return ""
+
+
+def find_checkout(folder: Path) -> Checkout | None:
+    """Return the checkout that contains the folder. Raises OSError, ValueError."""
+    for place in (resolved := folder.resolve(), *resolved.parents):
+        if (entry := place / ".git").exists():
+            return Checkout(place, _repository(entry))
+    return None
 
 
 def _repository(entry: Path) -> Path:

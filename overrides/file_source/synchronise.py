@@ -29,6 +29,7 @@ from overrides.editing.commit import CommitOptions, begin, commit
 from overrides.editing.draft import Draft
 from overrides.editing.removal_guard import Removals, needs_confirmation
 from overrides.file_source.folder import FileError, Folder, digest_of, file_errors, read_folder, read_texts
+from overrides.file_source.git_index import is_committed
 from overrides.file_source.head_commit import head_commit
 from overrides.files_actor import FILES, files_at
 from overrides.loading.current import load_current
@@ -134,10 +135,10 @@ def _check_folder(row: SourceState) -> str:
 
 
 def _read_files(path: Path) -> tuple[dict[str, bytes], str]:
-    """Return the files and their commit; no commit if the checkout moved while they were read."""
+    """Return the files and their commit; none if they are changed, or the checkout moved meanwhile."""
     before = head_commit(path)
     texts = read_texts(path)
-    return texts, before if head_commit(path) == before else ""
+    return texts, before if is_committed(path, texts) and head_commit(path) == before else ""
 
 
 def _keep(row: SourceState, head: str) -> str:

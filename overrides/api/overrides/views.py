@@ -217,9 +217,9 @@ class OverridePreview(Endpoint):
         operation_id="overrides_preview",
         summary="Preview a change of one override",
         description=(
-            "Validates like a PUT, including If-Match, and returns the plan without writing: what differs in "
-            "the document, which effective values change, and at how many scopes. Without `attributes`, "
-            "previews a deletion. `affected_scopes` is the number to confirm."
+            "Validates like a PUT and returns the plan without writing: what differs in the document, which "
+            "effective values change, and at how many scopes. Without `attributes`, previews a deletion. "
+            "`affected_scopes` is the number to confirm. If-Match is optional."
         ),
         tags=["overrides"],
         parameters=[schemas.OverrideMutationQuery],
@@ -232,12 +232,14 @@ class OverridePreview(Endpoint):
         query = schemas.OverrideMutationQuery.parse(request)
         address = address_from(request, resource_type, query, Action.OVERRIDE_WRITE)
         options = write_options_from(request, query, [address.scope], wants_plan=True)
+        stated = options.precondition
         plan = preview_override(
             address,
             parse_body(schemas.OverridePreviewWrite, request).get("attributes"),
             actor=author_of(request, query),
             options=replace(
                 options,
+                precondition=stated and replace(stated, may_omit_version=True),
                 commit_options=replace(
                     options.commit_options, asks=False, heeds_freezes=False, heeds_approvals=False
                 ),

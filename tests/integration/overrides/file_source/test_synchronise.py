@@ -26,6 +26,7 @@ from overrides.freezes.changes import declare_freeze, end_freeze
 from overrides.models import GuardRailRow, Override, SourceState
 from overrides.resolution.addresses import Address
 from tests.support.api_client import ACTOR, make_project
+from tests.unit.overrides.file_source.test_head_commit import git
 
 CPU = Address("task_resource", Scope())
 RFC_LIST = """
@@ -447,44 +448,46 @@ def test_the_files_actor_is_named_in_history(folder):
     assert Override.objects.get().changed_by == system("files").name
 
 
-def commit_to(folder: Path, commit: str) -> None:
-    (folder / ".git").mkdir(exist_ok=True)
-    (folder / ".git" / "HEAD").write_text(f"{commit}\n")
+def commit_all(folder: Path) -> str:
+    """Commit what is in the folder, also if nothing changed, and return the commit."""
+    git(folder, "init", "--initial-branch=main")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--allow-empty", "--message=Change.")
+    return git(folder, "rev-parse", "HEAD")
 
 
 def test_versions_and_blame_name_the_commit_of_their_files(folder, api):
     (folder / "a.yaml").write_text(document("1"))
-    commit_to(folder, "a" * 40)
+    first = commit_all(folder)
     synchronise()
     (folder / "a.yaml").write_text(document("2") + '    limits: {cpu: "4"}\n')
-    commit_to(folder, "b" * 40)
+    second = commit_all(folder)
     synchronise()
+    # Not committed, so that no commit has it.
     (folder / "a.yaml").write_text(document("2") + '    limits: {cpu: "5"}\n')
-    (folder / ".git" / "HEAD").unlink()
     synchronise()
 
     versions = api.get("overrides/task_resource/versions").json()["items"]
-    assert [version["commit"] for version in versions] == ["", "b" * 40, "a" * 40]
+    assert [version["commit"] for version in versions] == ["", second, first]
     blamed = {line["pointer"]: line for line in api.get("overrides/task_resource/blame").json()["items"]}
-    assert (blamed["/defaults/cpu"]["commit"], blamed["/limits/cpu"]["commit"]) == ("b" * 40, "")
+    assert (blamed["/defaults/cpu"]["commit"], blamed["/limits/cpu"]["commit"]) == (second, "")
     assert blamed["/defaults/cpu"]["declared_in"] == "a.yaml:1"
 
 
 def test_the_source_names_the_commit_in_effect(folder, api):
     (folder / "a.yaml").write_text(document("1"))
-    commit_to(folder, "a" * 40)
+    commit_all(folder)
     synchronise()
     revision = source_state()["revision"]
 
-    # Another commit with the same files.
-    commit_to(folder, "b" * 40)
+    same_files = commit_all(folder)
     synchronise()
-    assert (source_state()["commit"], source_state()["revision"]) == ("b" * 40, revision)
+    assert (source_state()["commit"], source_state()["revision"]) == (same_files, revision)
 
     (folder / "a.yaml").write_text("kind: nonsense")
-    commit_to(folder, "c" * 40)
+    commit_all(folder)
     assert synchronise() == "failing"
-    assert api.get("overrides/source").json()["commit"] == "b" * 40
+    assert api.get("overrides/source").json()["commit"] == same_files
 
 
 def test_nobody_but_the_files_can_name_a_commit(db, api):
