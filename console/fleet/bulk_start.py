@@ -15,6 +15,7 @@ from console.cpctl_commands import cpctl, curl
 from console.fleet import list_query
 from console.forms import parse_form, parse_number, parse_time
 from console.pages import actor_of, page
+from controlplane.errors import InvalidRequest
 from controlplane.formats.counts import counted
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
@@ -55,8 +56,11 @@ def _ticked_agents(request: HttpRequest) -> dict[str, Any]:
 
     The form of the ticked rows sends one empty value too: without a tick it must not select all agents.
     """
-    ids = request.GET.getlist("ticked")
-    return {"agent_ids": [each for each in ids if each]} if ids else {}
+    if "ticked" not in request.GET:
+        return {}
+    if not (ids := [each for each in request.GET.getlist("ticked") if each]):
+        raise InvalidRequest("No agent is ticked. Go back to the list, and tick the agents to change.")
+    return {"agent_ids": ids}
 
 
 @page

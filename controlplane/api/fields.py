@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -64,18 +64,33 @@ def parse_body(serializer: type[StrictSerializer], request: Request) -> dict[str
 
 
 def _with_choices(error: FieldError, parsed: serializers.Serializer[Any]) -> FieldError:
-    """Add the allowed values and the nearest one to the error of a choice, at the top of a body or query."""
-    name = error.pointer[1:]
-    field = parsed.fields.get(name)
-    if error.code != "invalid_choice" or not isinstance(field, serializers.ChoiceField | SortField):
+    """Add the allowed values and the nearest one to the error of a choice, at any depth."""
+    if error.code != "invalid_choice":
         return error
-    written = str(parsed.initial_data.get(name))
+    field, sent = _found(parsed, parsed.initial_data, error.pointer[1:].split("/"))
+    if not isinstance(field, serializers.ChoiceField | SortField):
+        return error
+    written = str(sent)
     if isinstance(field, SortField):
         allowed, written = tuple(field.sort_keys.columns), field.unknown_key(written)
     else:
         allowed = tuple(str(choice) for choice in field.choices)
     nearest = suggest(written, allowed)
     return replace(error, allowed=allowed, hint=f"Did you mean {nearest!r}?" if nearest else "")
+
+
+def _found(field: Any, sent: Any, steps: Sequence[str]) -> tuple[Any, Any]:
+    """Return the field that the steps of a pointer lead to, and what was sent; None if there is none."""
+    for step in steps:
+        if isinstance(sent, list) and step.isdigit() and int(step) < len(sent):
+            field, sent = getattr(field, "child", None), sent[int(step)]
+        elif isinstance(sent, Mapping):
+            members = getattr(field, "fields", None)
+            field = members.get(step) if members is not None else getattr(field, "child", None)
+            sent = sent.get(step)
+        else:
+            return None, None
+    return field, sent
 
 
 class Query(serializers.Serializer[Any]):

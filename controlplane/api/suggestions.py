@@ -14,6 +14,8 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     "phase": ("state", "health_status"),
     "label_selector": ("selector",),
     "labelselector": ("selector",),
+    "selector": ("label_selector",),
+    "health_status": ("state", "status"),
     "labels": ("selector",),
     "label": ("selector",),
     "search": ("q",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -29,7 +30,7 @@ from registry.bulk_changes.models import AgentBulkChange, AgentBulkChangeItem
 from registry.bulk_changes.records import record, snapshot
 from registry.bulk_changes.selection import Selection, common_team, describe, select_agents
 
-_COLUMNS = ("bulk_change_id", "agent_id", "name", "environment", "team_id", "state")
+_COLUMNS = ("bulk_change_id", "agent_id", "name", "environment", "team_id", "state", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,8 @@ def _row(
         pause_seconds=spec.pause_seconds,
         allow_last_agents=spec.allow_last_agents,
         impact=impact,
-        total=len(selection.agents),
+        total=len(selection.agents) + len(selection.skipped),
+        skipped=len(selection.skipped),
         left_in_batch=spec.batch_size,
         team_id=common_team(selection.agents),
         author_id=caller.principal_id,
@@ -186,9 +188,11 @@ def _row(
 
 
 def _store_items(row: AgentBulkChange, selection: Selection) -> None:
+    pending = ((agent, ItemState.PENDING, "") for agent in selection.agents)
+    skipped = ((agent, ItemState.SKIPPED, reason[:500]) for agent, reason in selection.skipped)
     rows = (
-        (row.id, agent.id, agent.name, agent.environment, agent.team_id, ItemState.PENDING.value)
-        for agent in selection.agents
+        (row.id, agent.id, agent.name, agent.environment, agent.team_id, state.value, reason)
+        for agent, state, reason in chain(pending, skipped)
     )
     copy_rows(AgentBulkChangeItem, _COLUMNS, rows)
 

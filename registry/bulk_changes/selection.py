@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from controlplane.errors import FieldError, InvalidRequest
+from controlplane.formats.counts import counted
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from registry.agents.states import State
@@ -30,21 +32,44 @@ class SelectedAgent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """agents: that the action changes. unchanged: how many match, but the action does not change them."""
+    """agents: that the action changes. unchanged: how many match, but the action does not change them.
+
+    skipped: of these, the agents that were named by their ids, each with the reason.
+    """
 
     agents: tuple[SelectedAgent, ...]
     unchanged: int
+    skipped: tuple[tuple[SelectedAgent, str], ...] = ()
 
 
 def select_agents(action: BulkAction, selector: Mapping[str, Any], caller: Caller) -> Selection:
-    """Return the agents that match and that the caller may change. Raises InvalidRequest."""
+    """Return the agents that match and that the caller may change.
+
+    Raises InvalidRequest, also if an agent is named that does not match or that the caller may not change.
+    """
     query = {name: value for name, value in selector.items() if name != "agent_ids"}
+    named = selector.get("agent_ids", ())
     rows: Any = search_agents(query, caller).within(caller, Action.AGENT_WRITE)
-    if "agent_ids" in selector:
-        rows = rows.filter(id__in=selector["agent_ids"])
+    if named:
+        rows = rows.filter(id__in=named)
     matching = [SelectedAgent(*row) for row in rows.order_by("name").values_list(*SelectedAgent._fields)]
-    changed = tuple(agent for agent in matching if not obstacle(action, _facts(agent)))
-    return Selection(changed, len(matching) - len(changed))
+    _refuse_missing(named, {agent.id for agent in matching})
+    obstacles = [(agent, obstacle(action, _facts(agent))) for agent in matching]
+    changed = tuple(agent for agent, reason in obstacles if not reason)
+    skipped = tuple((agent, reason) for agent, reason in obstacles if reason and named)
+    return Selection(changed, len(matching) - len(changed), skipped)
+
+
+def _refuse_missing(named: Sequence[UUID], found: Collection[UUID]) -> None:
+    message = "No agent with this id matches, or you may not change it. Remove the id."
+    errors = [
+        FieldError(f"/selector/agent_ids/{index}", "unknown_agent", message)
+        for index, agent_id in enumerate(named)
+        if agent_id not in found
+    ]
+    if errors:
+        missing = counted(len(errors), "agent of the selector is", "agents of the selector are")
+        raise InvalidRequest(f"{missing} not available. Nothing was changed.", errors=errors)
 
 
 def describe(action: BulkAction, selection: Selection, *, is_filtered: bool) -> dict[str, Any]:

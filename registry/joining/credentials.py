@@ -12,7 +12,7 @@ from controlplane.access import tokens as secrets
 from controlplane.access.models import Principal, PrincipalKind, Token
 from controlplane.access.role_bindings import BindingTerms
 from controlplane.access.team_models import Team
-from controlplane.errors import Conflict, NameTaken
+from controlplane.errors import Conflict
 from controlplane.events.types import EventType
 from controlplane.identity.actors import Actor
 from controlplane.identity.roles import Role
@@ -53,7 +53,7 @@ def rotate(agent: Agent, *, actor: Actor, own_token: Token | None = None) -> str
 def revoke_all(agent: Agent, *, actor: Actor) -> list[Token]:
     """Revoke all tokens of the agent, which keeps its principal: `rotate` gives it a new one.
 
-    Returns them. Raises NameTaken, Conflict.
+    Returns them. Raises Conflict.
     """
     principal = require_own_principal(agent)
     tokens = valid_tokens(principal)
@@ -64,10 +64,13 @@ def revoke_all(agent: Agent, *, actor: Actor) -> list[Token]:
 
 
 def require_own_principal(agent: Agent) -> Principal:
-    """Return the principal of this agent alone. Raises NameTaken, and Conflict if it is disabled."""
+    """Return the principal of this agent alone. Raises Conflict if it has none, or if it is disabled."""
     principal = own_principal(agent)
     if principal is None:
-        raise NameTaken("This agent has no credential of its own, because it registered with a shared token.")
+        raise Conflict(
+            "This agent has no credential of its own, because it registered with a shared token. Rotate that "
+            "token, or let the agent join with a join token: it then gets its own."
+        )
     if not principal.is_active:
         raise Conflict("This agent's credential was revoked. Let the agent join again.")
     return principal

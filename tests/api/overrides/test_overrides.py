@@ -310,8 +310,13 @@ def test_a_preview_answers_the_plan_and_keeps_nothing(api):
     changed = api.post(f"{url}:preview?project=flytesnacks", body, If_Match='"v1"').json()
     removed = api.post(f"{url}:preview?project=flytesnacks", {}, If_Match='"v1"').json()
     wrong = api.post(f"{url}:preview?project=flytesnacks", {"attributes": {"limit": 1}}, If_Match='"v1"')
+    outdated = api.post(f"{url}:preview?project=flytesnacks", body, If_Match='"v7"')
 
-    assert (blind.status_code, wrong.status_code) == (428, 422)
+    assert (blind.json()["changes"], wrong.status_code, outdated.status_code) == (
+        changed["changes"],
+        422,
+        412,
+    )
     assert changed["changes"][0]["differences"] == [{"leaf": "/limits/cpu", "before": "2", "after": "3"}]
     assert changed["affected_scopes"] == 4, "the project, and the project in each of three domains"
     assert removed["summary"]["deleted"] == 1

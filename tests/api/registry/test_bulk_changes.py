@@ -152,6 +152,47 @@ def test_the_last_ready_agent_of_a_task_type_needs_permission(api):
     assert shown(api, change)["counts"]["done"] == 2
 
 
+def test_each_named_agent_has_an_outcome(api):
+    ids = fleet(api, 4)
+    api.post(f"agents/{ids[0]}:drain", {"reason": "x"})
+    api.post(f"agents/{ids[1]}:retire", {"reason": "x"})
+
+    change = started(api, selector={"agent_ids": ids[:3]})
+    counts = shown(api, change)["counts"]
+    assert (counts["total"], counts["pending"], counts["skipped"]) == (3, 1, 2)
+    execution.run_bulk_changes()
+
+    assert outcomes(api, change) == {"a00": "skipped", "a01": "skipped", "a02": "done"}
+    items = api.get(f"agent-bulk-changes/{change}/agents").json()["items"]
+    reasons = {item["name"]: item["reason"] for item in items}
+    assert reasons["a00"] == "The agent is already draining: x"
+    assert reasons["a01"] == "The agent is retired."
+    assert shown(api, change)["state"] == "done"
+    undone = api.post(f"agent-bulk-changes/{change}:undo")
+    assert undone.status_code == 202, undone.content
+    execution.run_bulk_changes()
+    assert states() == {"a00": "draining", "a01": "retired", "a02": "ready", "a03": "ready"}
+
+
+def test_a_named_agent_that_does_not_exist_is_refused_and_nothing_changes(api):
+    ids = fleet(api, 1)
+
+    answer = start(api, selector={"agent_ids": [*ids, str(uuid.uuid4())]})
+
+    assert answer.status_code == 400
+    assert [error["pointer"] for error in answer.json()["errors"]] == ["/selector/agent_ids/1"]
+    assert "1 agent of the selector is not available" in answer.json()["detail"]
+    assert not AgentBulkChange.objects.exists()
+
+
+def test_a_wrong_state_names_the_right_ones(api):
+    answer = api.post("agents:drain", {"selector": {"state": ["redy"]}, "reason": "x"})
+    (error,) = answer.json()["errors"]
+    assert (error["hint"], "unavailable" in error["allowed"]) == ("Did you mean 'ready'?", True)
+    answer = api.post("agents:drain", {"selector": {"health_status": ["ready"]}, "reason": "x"})
+    assert "Did you mean 'state'?" in answer.json()["errors"][0]["message"]
+
+
 def test_a_bulk_change_stops_before_the_last_ready_agent(api):
     ids = fleet(api, 3, task_types=[{"name": "spark", "version": "v1"}])
     change = started(api, selector={"agent_ids": ids[:2]})
@@ -307,7 +348,8 @@ def test_agents_of_others_are_not_selected_and_their_bulk_changes_do_not_exist(a
     impact = start(ours, query="?dry_run=1", selector=everyone).json()["impact"]
     assert impact["agents"] == 1
     theirs = [world.other_agent.id, world.platform_agent.id]
-    assert start(ours, query="?dry_run=1", selector={"agent_ids": theirs}).json()["impact"]["agents"] == 0
+    refused = start(ours, query="?dry_run=1", selector={"agent_ids": theirs})
+    assert [error["code"] for error in refused.json()["errors"]] == ["unknown_agent"] * 2
     change = started(ours, selector=everyone, **allowed)
     execution.run_bulk_changes()
     drained = Agent.objects.filter(state="draining").values_list("name", flat=True)
