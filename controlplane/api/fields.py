@@ -67,10 +67,10 @@ def _with_choices(error: FieldError, parsed: serializers.Serializer[Any]) -> Fie
     """Add the allowed values and the nearest one to the error of a choice, at any depth."""
     if error.code != "invalid_choice":
         return error
-    field, sent = _found(parsed, parsed.initial_data, error.pointer[1:].split("/"))
+    field, value = _field_at(parsed, parsed.initial_data, error.pointer[1:].split("/"))
     if not isinstance(field, serializers.ChoiceField | SortField):
         return error
-    written = str(sent)
+    written = str(value)
     if isinstance(field, SortField):
         allowed, written = tuple(field.sort_keys.columns), field.unknown_key(written)
     else:
@@ -79,18 +79,18 @@ def _with_choices(error: FieldError, parsed: serializers.Serializer[Any]) -> Fie
     return replace(error, allowed=allowed, hint=f"Did you mean {nearest!r}?" if nearest else "")
 
 
-def _found(field: Any, sent: Any, steps: Sequence[str]) -> tuple[Any, Any]:
-    """Return the field that the steps of a pointer lead to, and what was sent; None if there is none."""
+def _field_at(field: Any, value: Any, steps: Sequence[str]) -> tuple[Any, Any]:
+    """Return the field that the steps of a pointer lead to, and its value; None if there is none."""
     for step in steps:
-        if isinstance(sent, list) and step.isdigit() and int(step) < len(sent):
-            field, sent = getattr(field, "child", None), sent[int(step)]
-        elif isinstance(sent, Mapping):
+        if isinstance(value, list) and step.isdigit() and int(step) < len(value):
+            field, value = getattr(field, "child", None), value[int(step)]
+        elif isinstance(value, Mapping):
             members = getattr(field, "fields", None)
             field = members.get(step) if members is not None else getattr(field, "child", None)
-            sent = sent.get(step)
+            value = value.get(step)
         else:
             return None, None
-    return field, sent
+    return field, value
 
 
 class Query(serializers.Serializer[Any]):

@@ -75,8 +75,8 @@ def head_of(line: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     for name, value in headers:
         if name == b"connection":
             tokens = [token.strip() for token in value.split(b",")]
-            kept = (token for token in tokens if token.lower() not in _WISHES)
-            lines.append(b"connection: " + b", ".join(kept))
+            others = (token for token in tokens if token.lower() not in _WISHES)
+            lines.append(b"connection: " + b", ".join(others))
         elif name not in _WISHES:
             lines.append(b"%b: %b" % (name, value))
     return b"\r\n".join((*lines, b"", b""))
