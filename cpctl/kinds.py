@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cpctl.access_kinds import KINDS as ACCESS_KINDS
 from cpctl.agent_kinds import KINDS as AGENT_KINDS
 from cpctl.approval_kinds import KINDS as APPROVAL_KINDS
@@ -11,9 +13,16 @@ from cpctl.errors import UsageError
 from cpctl.login_kinds import KINDS as LOGIN_KINDS
 from cpctl.nearest_names import nearest
 from cpctl.notification_kinds import KINDS as NOTIFICATION_KINDS
+from cpctl.output import Column
 from cpctl.pool_kinds import POOL
 from cpctl.scopes import scope_text
 from cpctl.sink_kinds import SINK
+
+
+def _managers(item: Any) -> str:
+    """Return who manages values of an override."""
+    return ",".join(sorted({name for names in item.get("owners", {}).values() for name in names}))
+
 
 _OVERRIDE = Kind(
     "overrides",
@@ -27,6 +36,7 @@ _OVERRIDE = Kind(
         field("VALUES", "attributes", wide=True),
         field("MESSAGE", "change_message", wide=True),
         field("DECLARED IN", "declared_in", wide=True),
+        Column("MANAGERS", _managers, wide=True),
     ),
     ("override", "ov"),
     frozenset(

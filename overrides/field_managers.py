@@ -114,6 +114,15 @@ def overlay_attributes(
     return WriteOutcome(remaining, _without_unmanaged(managers_by_leaf), _sorted(conflicts))
 
 
+def leaves_by_manager(owners: Owners) -> dict[str, tuple[str, ...]]:
+    """Return the leaves that each manager reserves, sorted. HAND reserves none."""
+    managers = sorted({manager for names in owners.values() for manager in names} - {HAND})
+    return {
+        manager: tuple(sorted(leaf for leaf, names in owners.items() if manager in names))
+        for manager in managers
+    }
+
+
 def unchanged_leaves(before: Attributes | None, after: Attributes, rule: MergeRule) -> set[Path]:
     """Return the leaves of `after` that have the same value in `before`."""
     earlier, later = _leaves(before, rule), _leaves(after, rule)

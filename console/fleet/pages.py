@@ -37,7 +37,7 @@ def agents(request: HttpRequest, caller: Caller) -> HttpResponse:
     filters = list_query.read_filters(request.GET)
     by_environment = counts.agent_counts(caller)
     may_write = bool(caller.owners_for(Action.AGENT_WRITE))
-    ticks = "ticked-agents" if may_write else ""
+    ticks = "ticked" if may_write else ""
     listing = read_listing(request, "agents", "Agents", list_query.COLUMNS, sort="name", ticks=ticks)
     context = {
         "listing": listing,

@@ -41,6 +41,7 @@ from overrides.editing.plans import ChangeKind, Plan
 from overrides.editing.reach import agents_reached
 from overrides.editing.writes import preview_override, write_override
 from overrides.effective.effective import effective_attributes
+from overrides.field_managers import leaves_by_manager
 from overrides.history.history import get_version
 from overrides.loading.catalogue_cache import current_catalogue
 from overrides.loading.current import CurrentOverride, load_current
@@ -62,7 +63,8 @@ def edit(request: HttpRequest, caller: Caller, resource_type: str) -> HttpRespon
         return _handle_post(request, caller, address)
     current = load_current([address])[address]
     text = _text(_copied_attributes(request, caller, address) or current.attributes)
-    return _show(request, caller, address, OverrideForm(text, current.present_version or 0, "", False, ""))
+    form = OverrideForm(text, current.present_version or 0, "", False, "")
+    return _show(request, caller, address, form, {"managers": leaves_by_manager(current.owners)})
 
 
 @page

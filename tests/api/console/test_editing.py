@@ -23,7 +23,7 @@ from overrides.resource_types import BUILT_IN
 from registry.agent_configs.models import AgentConfig, AgentConfigStatus, DataPlane
 from registry.agent_configs.team_models import PublishingTeam
 from registry.environments.models import Environment
-from tests.support.api_client import ACTOR
+from tests.support.api_client import ACTOR, Api, token_for
 
 WORKFLOW = "project=flytesnacks&domain=development&workflow=MyExampleWorkflow"
 LOST = {
@@ -146,6 +146,17 @@ def test_who_may_only_read_gets_no_editor_and_no_way_around_it(browser):
     history = f"/overrides/task_resource/history?{WORKFLOW}"
     assert reader.get(history).status_code == 200
     assert reader.post(history, {"do": "save", "to_version": "1"}).status_code == 403
+
+
+def test_the_editor_says_who_manages_which_values(browser):
+    path = "overrides/workflow_execution_config"
+    body = {"attributes": {"max_parallelism": 7}}
+    Api(token_for("admin")).put(f"{path}?project=flytesnacks&managed_by=git", body)
+
+    page = text_shown(browser.get(f"/{path}/edit?project=flytesnacks"))
+
+    assert "<strong>Managed by git:</strong> <code>/max_parallelism</code>" in page
+    assert "Managed by" not in text_shown(browser.get(f"/{path}/edit?project=flytesnacks&domain=production"))
 
 
 def test_an_editor_of_one_project_cannot_take_values_over(browser):
