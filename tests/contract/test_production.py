@@ -462,7 +462,7 @@ def test_worker_and_beat_start_work_and_stop_when_asked(by_hand, running):
 def test_the_installer_shows_that_it_lives_and_stops(by_hand, running):
     running["plugin-installer"].wait_for("installs plugins in")
     alive = by_hand.folder / "plugins/installed/.alive"
-    until(alive.exists, 30, lambda: running["plugin-installer"].output)
+    until(alive.exists, 60, lambda: running["plugin-installer"].output)
     assert str(alive).endswith(
         re.search(r"find (\S+)", SERVICES["plugin-installer"]["healthcheck"]["test"][1])[1]
     )

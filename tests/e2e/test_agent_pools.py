@@ -55,7 +55,7 @@ def test_work_waits_for_its_turn(live, pools):
     with ThreadPoolExecutor(1) as thread:
         with pools.pool(agent, "gpu").lease("first"):
             second = thread.submit(work)
-            until(lambda: PoolLease.objects.filter(state="waiting").exists(), seconds=10)
+            until(lambda: PoolLease.objects.filter(state="waiting").exists(), seconds=60)
         assert second.result(20) == 2
 
 

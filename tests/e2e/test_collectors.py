@@ -85,10 +85,10 @@ def test_clusters_are_followed_apart_and_the_death_of_a_collector_touches_no_oth
             agent = f"{cluster.name}-{namespace}-{name}"
             cluster.kubernetes.apply(namespace, name, text(agent, agent.replace("-", "_")))
         cluster.start()
-    until(lambda: "responded with 401" in us.log.read_text(), 20, us.log.read_text)
+    until(lambda: "responded with 401" in us.log.read_text(), 60, us.log.read_text)
     us.token_file.write_text(us.api.token)
-    until(lambda: published("eu") == published("us") == both, 20, us.log.read_text)
-    until(lambda: len(eu.kubernetes.events) == len(us.kubernetes.events) == 5, 10)
+    until(lambda: published("eu") == published("us") == both, 60, us.log.read_text)
+    until(lambda: len(eu.kubernetes.events) == len(us.kubernetes.events) == 5, 60)
     assert {event["reason"] for event in us.kubernetes.events.values()} == {"Accepted"}
 
     # One is killed; the other follows a change, and a mass removal waits for a confirmation.
@@ -98,12 +98,12 @@ def test_clusters_are_followed_apart_and_the_death_of_a_collector_touches_no_oth
         eu.kubernetes.delete("acme", name)
         us.kubernetes.delete("acme", name)
     us.kubernetes.apply("acme", "sensors", text("us-acme-sensors", "us_changed"))
-    until(lambda: generation("us") == 2, 10, us.log.read_text)
+    until(lambda: generation("us") == 2, 60, us.log.read_text)
     # Another one takes over from the killed one, whose lease ended.
     RegisteredCluster.objects.filter(name="eu").update(checked_at="2026-01-01T00:00:00Z")
     eu.start()
-    until(lambda: state_of("us") == "awaiting_confirmation", 20, us.log.read_text)
-    until(lambda: state_of("eu") == "awaiting_confirmation", 20, eu.log.read_text)
+    until(lambda: state_of("us") == "awaiting_confirmation", 60, us.log.read_text)
+    until(lambda: state_of("eu") == "awaiting_confirmation", 60, eu.log.read_text)
     assert (published("eu"), published("us"), generation("eu")) == (both, both, 1)
 
     us.processes[0].send_signal(signal.SIGTERM)

@@ -468,7 +468,7 @@ def test_a_support_bundle_has_what_helps_and_no_secret(cpctl, system):
         "expires_at": 4e9,
     }
     # Processes tell of themselves every ten seconds, and tests before this one have emptied the tables.
-    until(Member.objects.exists, 30)
+    until(Member.objects.exists, 60)
     config = cpctl.folder / "planted.json"
     config.write_text(json.dumps(guest))
     config.chmod(0o600)

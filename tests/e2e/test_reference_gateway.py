@@ -48,7 +48,7 @@ def gateway(live, tmp_path) -> Iterator[tuple[Gateway, Api]]:
     token = token_for("agent")
     running = Gateway(live.url, tmp_path, token)
     try:
-        until(lambda: is_reachable(f"{running.address}/status"), 20, running.log.read_text)
+        until(lambda: is_reachable(f"{running.address}/status"), 60, running.log.read_text)
         yield running, Api(token)
     finally:
         running.process.kill()
@@ -70,13 +70,13 @@ def test_it_keeps_agents_alive_that_report_and_no_others(gateway):
         process.report(lively, versions={"agent": "1"})
         return Agent.objects.get(id=dead).state == "unavailable"
 
-    until(dead_is_unavailable, 30, process.log.read_text)
+    until(dead_is_unavailable, 60, process.log.read_text)
     assert Agent.objects.get(id=lively).state == "ready"
     # Both had one heartbeat at least; the dead agent none after its only report was too old.
     assert not Lease.objects.filter(agent_id__in=[lively, dead], reported_at=None).exists()
     assert process.report(lively)["heartbeat"]["configuration_etag"] == ""
 
-    until(lambda: process.report(foreign).get("code") == "permission_denied", 10, process.log.read_text)
+    until(lambda: process.report(foreign).get("code") == "permission_denied", 60, process.log.read_text)
     process.process.send_signal(signal.SIGTERM)
     assert process.process.wait(10) == 0
     assert "Traceback" not in process.log.read_text()

@@ -144,7 +144,7 @@ def test_every_process_prints_its_stacks_on_a_signal_and_goes_on(up: Up) -> None
         os.kill(pid, signal.SIGUSR1)
 
     until(
-        lambda: stacks(up) >= len(own), 30, lambda: f"{stacks(up)} of {len(own)} have printed their stacks."
+        lambda: stacks(up) >= len(own), 60, lambda: f"{stacks(up)} of {len(own)} have printed their stacks."
     )
     assert [pid for pid in own if parent_of(pid) != up.process.pid] == []
 
@@ -173,7 +173,7 @@ def test_prometheus_finds_the_figures_of_every_process(up: Up) -> None:
         expected = (
             'cp_task_total{result="success",task="registry.sweep_leases"}' if name == "worker" else "# TYPE"
         )
-        until(lambda a=address, e=expected: e in metrics_of(a), 30, lambda n=name: f"{n} shows nothing")
+        until(lambda a=address, e=expected: e in metrics_of(a), 60, lambda n=name: f"{n} shows nothing")
         texts[name] = metrics_of(address)
     assert "cp_outbox_sent_total" in texts["relay"]
     # Figures of the database are the web server's alone.

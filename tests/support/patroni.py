@@ -55,7 +55,7 @@ class Etcd:
         command += ["--listen-client-urls", client, "--advertise-client-urls", client]
         command += ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]
         self.process = _start([*command, "--initial-cluster", f"one={peer}"], folder / "etcd.log")
-        until(lambda: _answers(f"{client}/health"), 30, lambda: tail(folder / "etcd.log", 20))
+        until(lambda: _answers(f"{client}/health"), 60, lambda: tail(folder / "etcd.log", 20))
 
 
 class Node:

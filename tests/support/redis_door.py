@@ -34,7 +34,7 @@ def door_process(live: Any, **settings: str) -> Iterator[tuple[int, subprocess.P
     environment = {**os.environ, **live.environment, "POOLS_REDIS_PORT": str(port), **settings}
     process = subprocess.Popen([sys.executable, "manage.py", "pools_redis"], cwd=ROOT, env=environment)
     try:
-        until(lambda: _answers(port), seconds=30)
+        until(lambda: _answers(port), seconds=60)
         yield port, process
     finally:
         process.terminate()

@@ -35,7 +35,7 @@ class ValkeyWithSentinels:
         self._serve(self.servers[1], "--replicaof", "127.0.0.1", str(self.servers[0]))
         for port in self.sentinels:
             self._watch(port)
-        until(lambda: self.primary() == self.servers[0] and self._knows_replica(), seconds=30)
+        until(lambda: self.primary() == self.servers[0] and self._knows_replica(), seconds=60)
 
     @property
     def url(self) -> str:
@@ -80,7 +80,7 @@ class ValkeyWithSentinels:
             self._processes[port] = subprocess.Popen(
                 [str(valkey_server()), *command], cwd=self._folder, stdout=log, stderr=log
             )
-        until(lambda: self._answers(port), seconds=20)
+        until(lambda: self._answers(port), seconds=60)
 
     def _answers(self, port: int) -> bool:
         password = PASSWORD if port in self.servers else None

@@ -106,11 +106,11 @@ def test_a_standby_that_must_confirm_and_is_missing_degrades_readiness(services)
         administrator.execute("ALTER SYSTEM SET synchronous_standby_names = 'missing'")
         administrator.execute("SELECT pg_reload_conf()")
         try:
-            until(lambda: not passes(check), 10)
+            until(lambda: not passes(check), 60)
         finally:
             administrator.execute("ALTER SYSTEM RESET synchronous_standby_names")
             administrator.execute("SELECT pg_reload_conf()")
-        until(lambda: passes(check), 10)
+        until(lambda: passes(check), 60)
 
 
 @pytest.fixture

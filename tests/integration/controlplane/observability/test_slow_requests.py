@@ -106,11 +106,11 @@ def test_a_long_request_is_written_for_the_others_and_then_taken_back(tmp_path, 
     requests, running = RequestsInProgress(), request("/long")
     requests.begin(running)
     file = tmp_path / f"requests_{os.getpid()}.json"
-    until(lambda: file.exists() and json.loads(file.read_text())[0]["path"] == "/long", seconds=10)
+    until(lambda: file.exists() and json.loads(file.read_text())[0]["path"] == "/long", seconds=60)
 
     requests.end(running, 200)
 
-    until(lambda: json.loads(file.read_text())[0]["status"] == 200, seconds=10)
+    until(lambda: json.loads(file.read_text())[0]["status"] == 200, seconds=60)
 
 
 def test_administrators_alone_see_the_requests_without_their_own(db):

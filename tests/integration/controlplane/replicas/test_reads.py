@@ -37,7 +37,7 @@ def count_of(outcome: Outcome) -> float:
 
 def from_replica(api: Api, path: str = "agents", **headers: str) -> Any:
     """Read until the answer is the replica's."""
-    return until(lambda: (got := api.get(path, **headers)).has_header(STALENESS) and got, 10)
+    return until(lambda: (got := api.get(path, **headers)).has_header(STALENESS) and got, 60)
 
 
 def names(response: Any) -> list[str]:
@@ -182,7 +182,7 @@ def test_a_browser_keeps_the_position_of_its_change(replica: Standby, api: Api):
 def test_a_page_may_be_stale_and_what_its_events_load_is_not(replica: Standby, api: Api):
     from_replica(api)
     browser = logged_in("grace", Role.ADMIN)
-    page = until(lambda: (got := browser.get("/agents")).has_header(STALENESS) and got, 10)
+    page = until(lambda: (got := browser.get("/agents")).has_header(STALENESS) and got, 60)
     assert page.status_code == 200
     part = browser.get("/agents", headers={"HX-Request": "true"})
     assert (part.status_code, part.has_header(STALENESS)) == (200, False)

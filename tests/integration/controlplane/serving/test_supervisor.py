@@ -42,7 +42,7 @@ def test_workers_stop_by_themselves_when_their_parent_is_killed(served):
     served.process.kill()
     served.process.wait()
 
-    until(lambda: has_ended(worker), 20)
+    until(lambda: has_ended(worker), 60)
     # Nobody listens any more.
     with socket.socket() as caller:
         assert caller.connect_ex(("127.0.0.1", served.port)) != 0

@@ -126,7 +126,7 @@ def test_an_approval_that_waits_for_a_change_of_its_base_is_refused(transactiona
         with transaction.atomic():
             bypassing(5)
             result = pool.submit(late)
-            until(lambda: result.done() or someone_waits(), seconds=20)
+            until(lambda: result.done() or someone_waits(), seconds=60)
         outcome = result.result()
 
     assert (outcome, state(row.id), row.approvals.count()) == ("plan_drifted", "open", 0)
@@ -176,7 +176,7 @@ def test_a_write_that_waits_for_a_policy_is_held_by_it(transactional_db):
         with transaction.atomic():
             create_policy(Scope(), approvals=1, reason="", actor=ACTOR)
             result = pool.submit(write)
-            until(lambda: result.done() or someone_waits(), seconds=20)
+            until(lambda: result.done() or someone_waits(), seconds=60)
         outcome = result.result()
 
     assert (outcome, Override.objects.exists()) == ("held", False)

@@ -49,7 +49,7 @@ def test_a_write_that_began_before_a_freeze_and_waits_for_it_is_refused(transact
             declare()
             result = pool.submit(write)
             # The freeze is not committed: the writer waits for the lock of revisions.
-            until(lambda: result.done() or someone_waits(), seconds=20)
+            until(lambda: result.done() or someone_waits(), seconds=60)
         outcome = result.result()
 
     assert outcome == "refused"

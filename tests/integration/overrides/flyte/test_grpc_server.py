@@ -435,7 +435,7 @@ def test_health_ends_before_answers_do(started):
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
             return health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest()).status
 
-    until(lambda: health() == health_pb2.HealthCheckResponse.NOT_SERVING, 10, pause=0.1)
+    until(lambda: health() == health_pb2.HealthCheckResponse.NOT_SERVING, 60, pause=0.1)
     with grpc.insecure_channel(f"127.0.0.1:{port}") as later:
         assert AdminServiceStub(later).GetVersion(version_pb2.GetVersionRequest()).control_plane_version
     # A second signal ends the time to leave.

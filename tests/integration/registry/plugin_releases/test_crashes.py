@@ -88,8 +88,8 @@ def kill_installers_at(points: Sequence[str], repository: PluginRepository, fold
 def complete(release: PluginRelease, log: Path) -> None:
     """Have an installer bring the release to its end, and end itself when it is asked to."""
     with running_installer(log) as process:
-        until(lambda: state_of(release) == "active", 30, log.read_text)
-        until(lambda: release.installations.filter(state="active").exists(), 30, log.read_text)
+        until(lambda: state_of(release) == "active", 60, log.read_text)
+        until(lambda: release.installations.filter(state="active").exists(), 60, log.read_text)
         assert process.stop() == 0, log.read_text()
 
 
@@ -108,9 +108,9 @@ def test_two_installers_fetch_each_archive_once_and_both_install_it(repository, 
     first, second = tmp_path / "first.log", tmp_path / "second.log"
     other = tmp_path / "other-node"
     with running_installer(first), running_installer(second, node="node-b", PLUGIN_ROOT=str(other)):
-        until(lambda: first.read_text() and second.read_text(), 30)
+        until(lambda: first.read_text() and second.read_text(), 60)
         release = release_of(repository, "1.0.0")
-        until(lambda: release.installations.filter(state="active").count() == 2, 30, first.read_text)
+        until(lambda: release.installations.filter(state="active").count() == 2, 60, first.read_text)
 
     assert versions(tmp_path / "node") == versions(other) == all_of("1.0.0")
     assert sorted(path for path, _ in repository.requests) == [f"{name}.tar.gz" for name in NAMES]
@@ -124,7 +124,7 @@ def test_a_node_whose_folder_was_lost_gets_the_active_release_without_a_download
     shutil.rmtree(tmp_path / "node")
 
     with running_installer(log):
-        until(lambda: (tmp_path / "node" / "platform").exists() and versions(tmp_path / "node"), 30)
+        until(lambda: (tmp_path / "node" / "platform").exists() and versions(tmp_path / "node"), 60)
 
     assert versions(tmp_path / "node") == all_of("1.0.0")
     assert len(repository.requests) == asked
@@ -135,6 +135,6 @@ def test_an_installer_that_is_stopped_does_not_wait_for_a_provider_that_hangs(re
     release_of(repository, "1.0.0")
     repository.faults["bq.tar.gz"] = Faults(hang=60)
     with running_installer(log) as process:
-        until(lambda: repository.requests_for("bq.tar.gz"), 30, log.read_text)
+        until(lambda: repository.requests_for("bq.tar.gz"), 60, log.read_text)
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(5) == 0, log.read_text()

@@ -507,5 +507,5 @@ def test_a_join_that_may_have_been_committed_is_not_tried_again(web, no_standby,
     assert answer["Retry-After"] == "2"
 
     no_standby()
-    until(lambda: Agent.objects.count() == 1, 10)
+    until(lambda: Agent.objects.count() == 1, 60)
     assert JoinToken.objects.get().uses_left == 99
