@@ -24,8 +24,8 @@ TIMED = frozenset(
 _AREA = re.compile(r"api/v1(?:alpha1)?/[^/:<]*|oauth2|scim|\.well-known")
 # Parts of the API with few requests are counted with the part that they belong to.
 _BELONGS = re.compile(r"(api/v1/(?:agent(?=-bulk)|agent-config|job|notification|override|plugin|role))-.*")
-# Most operations are those of resources.
-_COUNTED_WITH = {"api/v1/operations": "api/v1/resources"}
+# Most operations are those of resources, and guard rails belong to overrides.
+_COUNTED_WITH = {"api/v1/operations": "api/v1/resources", "api/v1/guard-rails": "api/v1/overrides"}
 
 
 def labels_of(method: str | None, route: str | None, status: int) -> tuple[str, str]:

@@ -75,7 +75,7 @@ def test_the_list_answers_the_question_in_its_address(browser, query, names):
 
     text = text_of(browser.get(f"/agents?{query}"))
 
-    assert set(re.findall(r'<th scope="row"[^>]*><a [^>]*>([^<]+)', text)) == names
+    assert set(re.findall(r'<th scope="row"[^>]*><input [^>]*><a [^>]*>([^<]+)', text)) == names
 
 
 def test_a_selector_that_cannot_be_read_is_told_beside_the_form(browser):
