@@ -140,7 +140,9 @@ def _spec(
 
 def _facts(action: BulkAction, selector: Mapping[str, Any], impact: Mapping[str, Any]) -> Iterator[str]:
     yield _EFFECTS[action]
-    yield f"Selected: {_criteria(selector)}. Agents that you may not change are not selected."
+    yield f"Selected: {_criteria(selector)}."
+    if "agent_ids" not in selector:
+        yield "Agents that you may not change are not selected."
     changing = counted(impact["agents"], "agent")
     yield f"{changing} would change, {impact['unchanged']} match and stay as they are."
     if places := impact["by_environment"]:

@@ -40,7 +40,7 @@ class FastProtocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.parser = PlainParser(self)  # type: ignore[assignment]
+        self.parser = PlainParser(self)  # type: ignore[assignment]  # it has the methods that are used
         self._fast_path = getattr(self.config.loaded_app, "fast_path", _no_fast_path)
         self._limits = ConnectionLimits.of(self.server_state, self.loop)
         self._turns = Turns.of(self.server_state, self.loop)

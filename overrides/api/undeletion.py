@@ -49,11 +49,11 @@ class RailUndeletion(Endpoint):
     @mutation
     def post(self, request: Request, name: str) -> Response:
         query = guard_rails.RailMutationQuery.parse(request)
-        caller = caller_of(request)
+        caller, latest = caller_of(request), get_latest_rail(name)
         readable = overlapping(caller.scopes_for(Action.OVERRIDE_READ))
-        if not GuardRailRow.objects.filter(readable, id=get_latest_rail(name).id).exists():
+        if not GuardRailRow.objects.filter(readable, id=latest.id).exists():
             raise UnknownGuardRail(f"Guard rail {name[:80]!r} does not exist.")
-        caller.require(Action.RAIL_WRITE, get_latest_rail(name).scope)
+        caller.require(Action.RAIL_WRITE, latest.scope)
         result = undelete_rail(
             name,
             actor=actor_of(request, query["change_message"]),

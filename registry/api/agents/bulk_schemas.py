@@ -47,7 +47,11 @@ class AgentSelectorWrite(StrictSerializer):
     since = SinceField(help_text="Whose state changed since then: a duration or an RFC 3339 time.")
     until = UntilField(help_text="Whose state has not changed since then.")
     agent_ids = serializers.ListField(
-        child=serializers.UUIDField(), required=False, allow_empty=False, max_length=_MOST_IDS
+        child=serializers.UUIDField(),
+        required=False,
+        allow_empty=False,
+        max_length=_MOST_IDS,
+        help_text="These agents. Refused if one does not match or may not be changed.",
     )
 
 

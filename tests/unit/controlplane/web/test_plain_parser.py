@@ -17,10 +17,10 @@ BODY = b'{"name": "a"}'
 
 
 class Recorder:
-    """Keeps what a protocol would be told."""
+    """Records each request: method, URL, headers, keep-alive and body; and when it was complete."""
 
     def __init__(self) -> None:
-        self.url, self.headers, self.told = b"", list[tuple[bytes, bytes]](), list[Any]()
+        self.url, self.headers, self.recorded = b"", list[tuple[bytes, bytes]](), list[Any]()
         self.parser = PlainParser(self)
 
     def on_message_begin(self) -> None:
@@ -34,13 +34,13 @@ class Recorder:
 
     def on_headers_complete(self) -> None:
         method, keeps = self.parser.get_method(), self.parser.should_keep_alive()
-        self.told.append([method, self.url, dict(self.headers), keeps, b""])
+        self.recorded.append([method, self.url, dict(self.headers), keeps, b""])
 
     def on_body(self, body: bytes) -> None:
-        self.told[-1][-1] += body
+        self.recorded[-1][-1] += body
 
     def on_message_complete(self) -> None:
-        self.told.append("complete")
+        self.recorded.append("complete")
 
 
 def request(wish: bytes, *, chunked: bool = False) -> bytes:
@@ -50,11 +50,11 @@ def request(wish: bytes, *, chunked: bool = False) -> bytes:
     return head + b"Content-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
 
 
-def told(data: bytes, cuts: tuple[int, ...] = ()) -> list[Any]:
+def parse(data: bytes, cuts: tuple[int, ...] = ()) -> list[Any]:
     recorder = Recorder()
     for start, end in zip((0, *cuts), (*cuts, len(data)), strict=True):
         recorder.parser.feed_data(data[start:end])
-    return recorder.told
+    return recorder.recorded
 
 
 @pytest.mark.parametrize("wish", [H2C, WEBSOCKET])
@@ -62,7 +62,7 @@ def told(data: bytes, cuts: tuple[int, ...] = ()) -> list[Any]:
 def test_a_request_with_a_wish_has_its_body_wherever_it_is_cut(wish: bytes, *, chunked: bool) -> None:
     data = request(wish, chunked=chunked)
     for cut in range(1, len(data)):
-        (first, complete) = told(data, (cut,))
+        (first, complete) = parse(data, (cut,))
         assert (first[0], first[1], first[-1]) == (b"POST", b"/api/v1/agents?dry_run=true", BODY)
         assert complete == "complete"
         assert first[3]
@@ -70,24 +70,24 @@ def test_a_request_with_a_wish_has_its_body_wherever_it_is_cut(wish: bytes, *, c
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=4), st.data())
-def test_requests_behind_each_other_are_told_in_order(wishes: list[bool], data: st.DataObject) -> None:
+def test_requests_behind_each_other_are_parsed_in_order(wishes: list[bool], data: st.DataObject) -> None:
     sent = b"".join(request(H2C if wish else b"") for wish in wishes)
     cuts = tuple(sorted(data.draw(st.sets(st.integers(1, len(sent) - 1), max_size=5))))
 
-    assert [each[-1] for each in told(sent, cuts) if each != "complete"] == [BODY] * len(wishes)
-    assert told(sent, cuts).count("complete") == len(wishes)
+    assert [each[-1] for each in parse(sent, cuts) if each != "complete"] == [BODY] * len(wishes)
+    assert parse(sent, cuts).count("complete") == len(wishes)
 
 
 def test_a_request_that_closes_still_closes() -> None:
     closing = request(b"Connection: close, Upgrade\r\nUpgrade: h2c\r\n")
-    assert told(closing)[0][3] is False
+    assert parse(closing)[0][3] is False
 
 
 def test_connect_and_nonsense_raise_as_ever() -> None:
     with pytest.raises(HttpParserUpgrade):
-        told(b"CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n")
+        parse(b"CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n")
     with pytest.raises(HttpParserError):
-        told(b"POST / HTTP/1.1\r\nUpgrade : h2c\r\n\r\n")
+        parse(b"POST / HTTP/1.1\r\nUpgrade : h2c\r\n\r\n")
 
 
 def test_a_head_without_its_wish() -> None:
