@@ -189,13 +189,18 @@ def problem(
     }
 
 
+def problem_of(error: errors.ControlplaneError) -> dict[str, Any]:
+    """Return the problem document of an error."""
+    status = STATUS_BY_ERROR[type(error)]
+    return problem(
+        status, error.code, error.title, error.detail, field_errors=error.errors, members=error.members
+    )
+
+
 def plain_response(error: errors.ControlplaneError) -> HttpResponse:
     """Return the response for an error outside of DRF: in middleware and Django's error views."""
     status = STATUS_BY_ERROR[type(error)]
-    document = problem(
-        status, error.code, error.title, error.detail, field_errors=error.errors, members=error.members
-    )
-    return JsonResponse(document, status=status, content_type=CONTENT_TYPE)
+    return JsonResponse(problem_of(error), status=status, content_type=CONTENT_TYPE)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -239,8 +244,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def _own_error_response(exc: errors.ControlplaneError, *, has_token: bool = False) -> Response:
-    status = STATUS_BY_ERROR[type(exc)]
-    document = problem(status, exc.code, exc.title, exc.detail, field_errors=exc.errors, members=exc.members)
+    status, document = STATUS_BY_ERROR[type(exc)], problem_of(exc)
     headers = {}
     if status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = challenge_for(exc, has_token=has_token)

@@ -217,6 +217,28 @@ CHANGED_TYPES = [
     )
 ]
 PLAN = answer("Plan", PLAN_VALUE)
+_REFUSAL = {
+    "type": "/problems/unknown_project",
+    "title": "Unknown project",
+    "status": 404,
+    "code": "unknown_project",
+    "detail": "Project 'bilings' does not exist. Did you mean 'billing'?",
+    "docs_url": "https://controlplane.example.com/problems/unknown_project",
+    "errors": [],
+    "request_id": "019a9f5e-7c00-7000-8000-000000000001",
+}
+DOCUMENT_RESULTS = answer(
+    "One document was refused",
+    {
+        "applied": 1,
+        "refused": 1,
+        "items": [
+            {"pointer": "/documents/0", "status": 200, "plan": _SMALL_PLAN, "problem": None},
+            {"pointer": "/documents/1", "status": 404, "plan": None, "problem": _REFUSAL},
+        ],
+    },
+    "207",
+)
 RAIL = OpenApiExample("The rail", value=_RAIL, response_only=True, status_codes=["200"])
 RAIL_WITH_PLAN = OpenApiExample(
     "The rail",

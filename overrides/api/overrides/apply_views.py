@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -21,6 +21,7 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 from overrides.api import examples
+from overrides.api.overrides.apply_each import DocumentResults, apply_each
 from overrides.api.plan_schemas import PlanRead, show_plan
 from overrides.api.schemas import AnyJSONField, WriteOptionsQuery
 from overrides.api.write_options import author_of, consent_from, freeze_override_from
@@ -52,6 +53,12 @@ class ApplyQuery(ScopeQuery, WriteOptionsQuery):
         required=False,
         default=False,
         help_text="Remove values at or below the scope that this manager set and no longer states.",
+    )
+    atomic = serializers.BooleanField(
+        required=False,
+        default=True,
+        help_text="All or nothing. `false` applies each of at most 1,000 documents for itself and answers "
+        "207 with the result of each. Not with `prune`.",
     )
     selector = Text(
         required=False,
@@ -85,13 +92,14 @@ class ApplyOverrides(Endpoint):
             "plan: which documents and effective values change, at how many scopes, and what to send as "
             "`confirm`. A prune that removes everything that the manager has in reach, or at least "
             "20 overrides and more than a tenth, is a 409 until the plan's digest confirms it. `selector` "
-            "limits a prune to projects by their labels."
+            "limits a prune to projects by their labels. With `atomic=false`, a refused document stops no "
+            "other."
         ),
         tags=["overrides"],
         parameters=[ApplyQuery],
         request={"application/json": Bundle, "application/yaml": {"type": "string"}},
-        responses=PlanRead,
-        examples=[*examples.BUNDLES, examples.PLAN],
+        responses={200: PlanRead, 207: DocumentResults},
+        examples=[*examples.BUNDLES, examples.PLAN, examples.DOCUMENT_RESULTS],
     )
     @mutation
     def post(self, request: Request) -> Response:
@@ -110,27 +118,37 @@ class ApplyOverrides(Endpoint):
             consent=consent_from(request, query),
             heeds_approvals=not query["dry_run"],
         )
-        with located(request):
-            authorise(caller_of(request), documents, options)
-            actor = author_of(request, query)
-            result = apply_bundle(documents, options=options, actor=actor)
-            return Response(show_plan(result.plan, caller_of(request), result.installation))
+
+        def apply(received: Sequence[ReceivedDocument]) -> dict[str, Any]:
+            with located(request):
+                authorise(caller_of(request), received, options)
+                result = apply_bundle(received, options=options, actor=author_of(request, query))
+                return show_plan(result.plan, caller_of(request), result.installation)
+
+        if query["atomic"]:
+            return Response(apply(documents))
+        return Response(apply_each(documents, lambda document: apply([document])), status=207)
 
 
 def _labels_of(query: Mapping[str, Any]) -> tuple[Requirement, ...]:
     """Return what labels of projects must meet for a prune. Raises InvalidRequest."""
+    if query["prune"] and not query["atomic"]:
+        message = "A prune needs the whole set. Leave out `prune`, or `atomic=false`."
+        raise _wrong("atomic", "not_allowed", message)
     if "selector" not in query:
         return ()
     if not query["prune"]:
-        raise _wrong_selector("not_allowed", "`selector` limits a prune. Add `prune=true`, or leave it out.")
+        raise _wrong(
+            "selector", "not_allowed", "`selector` limits a prune. Add `prune=true`, or leave it out."
+        )
     if not (requirements := label_selectors.parse(query["selector"])):
         # An empty selector selects everything, which nobody means who limits a prune.
-        raise _wrong_selector("required", "The selector of a prune must name a label, such as `team=ml`.")
+        raise _wrong("selector", "required", "The selector of a prune must name a label, such as `team=ml`.")
     return tuple(requirements)
 
 
-def _wrong_selector(code: str, message: str) -> errors.InvalidRequest:
-    return errors.InvalidRequest(message, errors=[errors.FieldError("?selector", code, message)])
+def _wrong(parameter: str, code: str, message: str) -> errors.InvalidRequest:
+    return errors.InvalidRequest(message, errors=[errors.FieldError(f"?{parameter}", code, message)])
 
 
 def received_documents(request: Request) -> list[ReceivedDocument]:
