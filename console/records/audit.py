@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -17,6 +18,7 @@ from console.pages import load_page, page
 from console.records import changes
 from console.records.changes import Difference
 from console.records.export import as_csv, as_json_lines
+from console.records.object_names import present_names
 from console.records.objects import AuditedObject, audited_object
 from console.stale_lists import may_be_stale
 from controlplane.access.audit_chain.chain_state import load_chain_state
@@ -28,8 +30,8 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS, Scope
 
-FILTERS = ("actor", "object_type", "object_id", "request_id", "action", "id")
-_NOT_OF_THE_API = ("action", "id")
+FILTERS = ("actor", "object_type", "object_id", "request_id", "action", "project", "domain", "id")
+_NOT_OF_THE_API = ("id",)
 _RANGE = ("since", "until")
 # Changed fields that are shown without a click.
 _MOST_LINES = 4
@@ -43,6 +45,7 @@ _LIST = (
     Column("reason", "Reason"),
     Column("client", "Client", "narrow", is_extra=True),
 )
+_Row = tuple[AuditRecord, AuditedObject, list[Difference], list[Difference]]
 
 _VERIFY_COMMAND = "python manage.py audit_verify"
 # Maximum number of exported records: the newest that match the filters.
@@ -87,7 +90,7 @@ def audit(request: HttpRequest, caller: Caller) -> HttpResponse:
         "query": urlencode(filters),
         "max_exported": _MAX_EXPORTED,
         "results": results,
-        "records": [_shown(record) for record in results.items],
+        "records": _rows(results.items, caller),
         "curl": curl(request, "GET", f"audit{'?' if api_filters else ''}{urlencode(api_filters)}"),
     }
     return render(request, "console/records/audit.html", context)
@@ -104,11 +107,18 @@ def _chain(caller: Caller) -> dict[str, Any]:
     }
 
 
-def _shown(record: AuditRecord) -> tuple[AuditRecord, AuditedObject, list[Difference], list[Difference]]:
+def _rows(records: Sequence[AuditRecord], caller: Caller) -> list[_Row]:
+    names = present_names(records, caller)
+    return [_row(record, names.get(record.object_id, "")) for record in records]
+
+
+def _row(record: AuditRecord, name_now: str) -> _Row:
     """Return a record with its object, the changes to show at once, and the others."""
     lines = changes.compare(record.before, record.after)
     scope = Scope(**{name: getattr(record, name) for name in SEGMENTS})
-    subject = audited_object(record.object_type, record.object_id, record.before, record.after, scope)
+    subject = audited_object(
+        record.object_type, record.object_id, record.before, record.after, scope, name_now=name_now
+    )
     # What was created or deleted has all its fields; a change, the few that differ.
     is_change = record.before is not None and record.after is not None
     at_once = (_MOST_LINES if len(lines) <= _MOST_LINES else _MOST_LINES - 1) if is_change else 0
@@ -132,9 +142,9 @@ def _parameters(request: HttpRequest) -> dict[str, str]:
 
 
 def _matching(caller: Caller, filters: dict[str, str]) -> QuerySet[AuditRecord]:
+    """Raises InvalidRequest if a time cannot be read."""
     if not caller.owners_for(Action.AUDIT_READ):
         caller.require_somewhere(Action.AUDIT_READ)
-    """Raises InvalidRequest if a time cannot be read."""
     rows = visible_records(caller).filter(in_range(read_range(filters))).annotate(now=Now())
     values = {name: value for name, value in filters.items() if name not in _RANGE}
     printable = all(value.isprintable() for value in values.values())

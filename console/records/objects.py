@@ -26,11 +26,13 @@ class AuditedObject:
 
 
 def audited_object(
-    object_type: str, object_id: str, before: Any, after: Any, scope: Scope = Scope()
+    object_type: str, object_id: str, before: Any, after: Any, scope: Scope = Scope(), *, name_now: str = ""
 ) -> AuditedObject:
-    """Return the object of a record. before, after: the values in the record."""
+    """Return the object of a record. before, after: the values in the record. name_now: if it is known."""
     state = next((value for value in (after, before) if isinstance(value, dict)), {})
     name = _name(object_type, object_id, state, scope)
+    if name_now and name == object_id:
+        name = name_now
     url_of = _URLS.get(object_type)
     url = url_of(object_id, state, scope) if url_of else ""
     return AuditedObject(name, object_id if name != object_id else "", url)
@@ -38,17 +40,24 @@ def audited_object(
 
 def _name(object_type: str, object_id: str, state: Mapping[str, Any], scope: Scope) -> str:
     """Return the name of an object that is recorded by a UUID, and otherwise its id."""
-    if not _is_uuid(object_id):
+    if not is_uuid(object_id):
         return object_id
+    if phrase := _phrase(object_type, state, scope):
+        return phrase
+    if principal := state.get("principal"):
+        return f"{state['name']} of {principal}" if state.get("name") else f"{object_type} of {principal}"
+    return next((str(state[key]) for key in _NAMES if state.get(key)), object_id)
+
+
+def _phrase(object_type: str, state: Mapping[str, Any], scope: Scope) -> str:
+    """Return the words for an object that has no name; empty if it may have one."""
     if object_type == "role_binding":
         return f"{state.get('role', '')} of {state.get('principal') or state.get('team') or 'nobody'}"
     if "resource_type" in state:
         return f"{state['resource_type']} at {_scope(state, scope)}"
-    if object_type == "override_freeze":
-        return f"freeze of {_scope(state, scope)}"
-    if principal := state.get("principal"):
-        return f"{state['name']} of {principal}" if state.get("name") else f"{object_type} of {principal}"
-    return next((str(state[key]) for key in _NAMES if state.get(key)), object_id)
+    if object_type == "plugin_release" and "number" in state:
+        return f"release {state['number']}"
+    return f"freeze of {_scope(state, scope)}" if object_type == "override_freeze" else ""
 
 
 def _scope(state: Mapping[str, Any], recorded: Scope) -> Scope:
@@ -60,7 +69,7 @@ def _scope(state: Mapping[str, Any], recorded: Scope) -> Scope:
     return Scope(**{name: str(known.get(name) or "") for name in recorded.segments})
 
 
-def _is_uuid(text: str) -> bool:
+def is_uuid(text: str) -> bool:
     try:
         UUID(text)
     except ValueError:
@@ -96,6 +105,7 @@ _URLS: dict[str, _Url] = {
     "role": _page("role"),
     "data_plane": _page("data-plane"),
     "resource": _page("resource"),
+    "plugin_release": _page("plugin-release"),
     "override_freeze": _list("freezes"),
     "change_request": _page("change-request"),
     "override_change": _list("override-changes"),

@@ -58,6 +58,9 @@ def audit(
     actor: Annotated[str, typer.Option(help="Filter by actor.")] = "",
     object_type: Annotated[str, typer.Option(help="Filter by object type, such as override.")] = "",
     object_id: Annotated[str, typer.Option(help="Filter by object id.")] = "",
+    action: Annotated[str, typer.Option(help="Filter by action, such as override.changed.")] = "",
+    project: options.Project = "",
+    domain: options.Domain = "",
     request: Annotated[str, typer.Option(help="Filter by request id.")] = "",
     search: options.Text = "",
     since: options.Since = "",
@@ -72,8 +75,10 @@ def audit(
     cpctl audit --since 2h --until 1h
     cpctl audit --actor ada --object-type override -o wide
     cpctl audit --search max_parallelism --since 7d
+    cpctl audit -p billing -d production
     """
     query = {"actor": actor, "object_type": object_type, "object_id": object_id, "request_id": request}
     most = limit or (None if since else _RECORDS)
-    filters = {**query, "q": search, "since": since, "until": until}
+    scanned = {"action": action, "project": project, "domain": domain, "q": search}
+    filters = {**query, **scanned, "since": since, "until": until}
     get.list_of(kind_named("audit"), filters, output, headers=not no_headers, limit=most)

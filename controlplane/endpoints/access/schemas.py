@@ -130,7 +130,7 @@ class TokenRead(serializers.Serializer[Any]):
 class CreatedToken(TokenRead):
     token = serializers.CharField(
         allow_null=True,
-        help_text="The secret. Returned only once; null in the response to a repeated request.",
+        help_text="The secret. Returned only once; null in a dry run and for a repeated request.",
     )
 
 
@@ -180,11 +180,20 @@ class AuditPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
+# Filters of the audit log for which a page looks through many records.
+SCANNED = ("action", "project", "domain")
+
+
 class AuditListQuery(PageQuery):
     actor = serializers.CharField(required=False, help_text="Filter by actor.")
     object_type = serializers.CharField(required=False, help_text="Filter by object type.")
     object_id = serializers.CharField(required=False, help_text="Filter by object id.")
     request_id = serializers.CharField(required=False, help_text="Filter by request id.")
+    action = serializers.CharField(
+        required=False, help_text=f"Filter by action, such as `override.changed`. {NOTE}"
+    )
+    project = serializers.CharField(required=False, help_text="At scopes of this project; see `action`.")
+    domain = serializers.CharField(required=False, help_text="At scopes of this domain; see `action`.")
     since = SinceField()
     until = UntilField()
     order = serializers.ChoiceField(

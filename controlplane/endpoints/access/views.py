@@ -187,8 +187,10 @@ class AuditCollection(Endpoint):
         query = schemas.AuditListQuery.parse(request)
         names = ("actor", "object_type", "object_id", "request_id")
         chosen = Q(in_range(query), **{name: query[name] for name in names if name in query})
-        rows = visible_records(caller_of(request)).filter(chosen, query["q"])
-        scanned = AuditRecord.objects.filter(chosen) if query["q"] else None
+        # By no index.
+        looked_for = query["q"] & Q(**{name: query[name] for name in schemas.SCANNED if name in query})
+        rows = visible_records(caller_of(request)).filter(chosen, looked_for)
+        scanned = AuditRecord.objects.filter(chosen) if looked_for else None
         order = ("id",) if query["order"] == ASCENDING else ("-id",)
         page = paginate(request, rows, order=order, query=query, scanned=scanned)
         return page_response(request, page, schemas.show_audit_record)

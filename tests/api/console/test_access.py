@@ -163,6 +163,7 @@ def test_the_audit_log_tells_before_and_after_and_keeps_to_its_filters(browser):
     assert "<del>true</del><ins>false</ins>" in page
     assert "role_binding" not in page.split("<tbody>")[1]
     assert "match these filters" in text_of(browser.get("/audit?actor=nobody"))
+    assert "match these filters" in text_of(browser.get("/audit?project=nowhere&domain=production"))
     assert "match these filters" in text_of(browser.get("/audit?actor=%00"))
 
 
@@ -172,10 +173,15 @@ def test_the_audit_log_names_objects_and_shows_few_changes_at_once(browser, api)
     assert api.post(f"agents/{agent.id}:drain", {"reason": "Kernel update."}).status_code == 200
     person = principals.create_principal("eve", kind=PrincipalKind.PERSON, actor=ACTOR)
     role_bindings.bind_role(person, Role.VIEWER, Scope(project="flytesnacks"), actor=ACTOR)
+    named = {"object_type": "agent", "object_id": str(agent.id), "request_id": "r-without-a-name"}
+    AuditRecord.objects.create(actor="tests", action="agent.draining", after={"lag": 1}, **named)
 
     page = text_of(browser.get("/audit")).split("<tbody>")[1]
 
-    assert f'<a href="/agents/{agent.id}" title="{agent.id}">prod-eu-1</a>' in page
+    link = f'<a href="/agents/{agent.id}" title="{agent.id}">prod-eu-1</a>'
+    assert link in page
+    # A record without a name has the present one.
+    assert link in text_of(browser.get("/audit?request_id=r-without-a-name"))
     assert ">viewer of eve</a>" in page
     drained = next(row for row in page.split("<tr>") if "agent.changed" in row)
     assert "Kernel update." in drained.split("<details>")[0]

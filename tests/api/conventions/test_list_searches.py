@@ -11,7 +11,7 @@ from django.db import connection
 from controlplane.api.scans import MOST_SCANNED
 from controlplane.scopes import Scope
 from tests.contract.test_list_parameters import DOCUMENT
-from tests.support.api_client import Api, token_for
+from tests.support.api_client import Api, make_project, token_for
 
 pytestmark = pytest.mark.django_db
 # The oldest row has another text than all later ones.
@@ -88,6 +88,25 @@ def test_a_search_of_the_audit_log_looks_through_a_part_of_it_a_page(api: Api) -
     refused = api.get("audit?q=p1&include_total=estimate")
     assert refused.json()["errors"][0]["pointer"] == "?include_total"
     assert api.get("audit?sort=at&order=asc").json()["errors"][0]["pointer"] == "?order"
+
+
+def test_the_audit_log_is_filtered_by_action_project_and_domain(api: Api) -> None:
+    for name in ("ads", "pay"):
+        make_project(name)
+    values = {"attributes": {"max_parallelism": 3}}
+    for scope in ("project=ads", "project=ads&domain=production", "project=pay&domain=production"):
+        assert api.put(f"overrides/workflow_execution_config?{scope}", values).status_code == 201
+
+    def records(query: str) -> int:
+        return len(api.get(f"audit?object_type=override&{query}").json()["items"])
+
+    assert records("project=ads") == 2
+    assert records("domain=production") == 2
+    assert records("project=ads&domain=production&action=override.created") == 1
+    assert records("project=ads&action=override.deleted") == 0
+    with connection.cursor() as cursor:
+        cursor.execute(_AUDIT, [MOST_SCANNED + 5])
+    assert [len(items) for items in walk(api, "audit?project=ads&action=override.created")] == [0, 2]
 
 
 def test_a_search_of_events_continues_where_the_page_ended(api: Api) -> None:
