@@ -20,12 +20,19 @@ from cpctl.plans import confirmation, difference_lines
 from cpctl.session import SESSION
 
 MaybeType = Annotated[str, typer.Argument(metavar="[TYPE]", autocompletion=completion.types)]
+# The manager of changes by hand.
+_HAND = "api"
 
 
 def _place(item: Item) -> str:
     """Return file, line and commit such as `teams/ml.yaml:12@4f1c2ab`; empty for changes by the API."""
     place, commit = item.get("declared_in") or "", item.get("commit") or ""
     return f"{place}@{commit[:7]}" if place and commit else place
+
+
+def _managers(item: Item) -> str:
+    """Return who manages the value; changes by hand reserve none."""
+    return ",".join(name for name in item.get("managers") or () if name != _HAND)
 
 
 _VERSIONS = (
@@ -41,6 +48,7 @@ _VERSIONS = (
 _BLAME = (
     field("POINTER"),
     field("VALUE"),
+    Column("MANAGERS", _managers),
     field("VERSION"),
     timestamp("CHANGED AT", "changed_at"),
     field("CHANGED BY", "changed_by"),

@@ -15,7 +15,7 @@ from overrides.models import OverrideVersion, Revision
 from overrides.projects import check_known
 from overrides.querysets import Differs, OverrideQuerySet
 from overrides.resolution.addresses import Address
-from overrides.resolution.leaves import ABSENT, Path, leaves, pointer, value_at
+from overrides.resolution.leaves import ABSENT, Path, leaves, name_of, pointer, value_at
 from overrides.resolution.merging import Attributes, MergeRule, canonical
 
 # Versions read at once when looking for the one that set a value: mostly one of the last.
@@ -25,11 +25,12 @@ _ADDRESS = ("project", "domain", "workflow", "launch_plan", "resource_type")
 
 @dataclass(frozen=True, slots=True)
 class BlamedLeaf:
-    """One leaf of a stored document, and the version that set its current value."""
+    """One leaf of a stored document, the version that set its current value, and who manages it now."""
 
     pointer: str
     value: object
     version: OverrideVersion
+    managers: tuple[str, ...]
 
 
 def versions_of(address: Address) -> OverrideQuerySet[OverrideVersion]:
@@ -119,7 +120,7 @@ def blame(address: Address, rule: MergeRule, *, as_of: int | None = None) -> lis
     versions = list(history.order_by(F("version").desc()))
     if not versions or versions[0].attributes is None:
         raise UnknownVersion(f"Nothing is set for {address}, so there is no blame to show.")
-    newest = versions[0].attributes
+    newest, owners = versions[0].attributes, versions[0].owners
     versions_by_path: dict[Path, OverrideVersion] = {}
     unchanged = {path: canonical(value) for path, value in leaves(newest, rule)}
     for version in versions:
@@ -131,7 +132,7 @@ def blame(address: Address, rule: MergeRule, *, as_of: int | None = None) -> lis
         }
         versions_by_path |= dict.fromkeys(unchanged, version)
     return [
-        BlamedLeaf(pointer(newest, path), value, versions_by_path[path])
+        BlamedLeaf(pointer(newest, path), value, versions_by_path[path], tuple(owners.get(name_of(path), ())))
         for path, value in leaves(newest, rule)
     ]
 

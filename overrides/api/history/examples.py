@@ -39,6 +39,7 @@ _CHANGE = {
 _BLAMED = {
     "pointer": "/defaults/memory",
     "value": "500Mi",
+    "managers": [],
     **{name: _VERSION[name] for name in ("version", "revision", "changed_at")},
     "changed_by": "system:files",
     "change_message": "Loaded from files at commit 4f1c2ab09d7e86f3518c0e6a7b2d94c5e1f03a68.",

@@ -84,6 +84,9 @@ class RevisionDiffPage(serializers.Serializer[Any]):
 class BlameLine(serializers.Serializer[Any]):
     pointer = serializers.CharField()
     value = AnyJSONField()
+    managers = serializers.ListField(
+        child=serializers.CharField(), help_text="Who manages the value; empty if anybody may change it."
+    )
     version = serializers.IntegerField(help_text="The version that set this value.")
     revision = serializers.IntegerField()
     changed_at = serializers.DateTimeField()
@@ -152,4 +155,9 @@ def show_revision(revision: Revision) -> dict[str, Any]:
 def show_blamed(blamed: BlamedLeaf) -> dict[str, Any]:
     names = ("version", "revision", "changed_at", "changed_by", "change_message", "ticket", "request_id")
     change = {name: getattr(blamed.version, name) for name in (*names, "declared_in", "commit")}
-    return {"pointer": blamed.pointer, "value": blamed.value, **change}
+    return {
+        "pointer": blamed.pointer,
+        "value": blamed.value,
+        "managers": list(blamed.managers),
+        **change,
+    }

@@ -192,7 +192,7 @@ def test_history_tells_who_when_why_and_what_differs(api):
         {"attributes": {"max_parallelism": 1, "interruptible": True}},
         X_Request_ID="r1",
     )
-    api.patch(f"{WEC}?change_message=Faster", parallelism(9))
+    api.patch(f"{WEC}?change_message=Faster&managed_by=git", parallelism(9))
 
     versions = api.get(f"{WEC}/versions").json()["items"]
     diff = api.get(f"{WEC}/versions/1/diff/2").json()["differences"]
@@ -207,6 +207,7 @@ def test_history_tells_who_when_why_and_what_differs(api):
     assert versions[1]["request_id"] == "r1"
     assert diff == [{"leaf": "/max_parallelism", "before": 1, "after": 9}]
     assert (blame["/interruptible"]["version"], blame["/max_parallelism"]["version"]) == (1, 2)
+    assert (blame["/interruptible"]["managers"], blame["/max_parallelism"]["managers"]) == ([], ["git"])
     assert between["differences"] == diff
     assert [revision["change_message"] for revision in revisions] == ["Faster", "First"]
 
