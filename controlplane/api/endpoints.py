@@ -147,6 +147,9 @@ def mutation(handler: Callable[..., Any]) -> Callable[..., Any]:
                 idempotency.store(claimed, response, getattr(response, "replayed_body", response.data))
             if dry_run:
                 transaction.set_rollback(True)
+                if hasattr(response, "replayed_body"):
+                    # A secret that is not stored would work nowhere.
+                    response.data = response.replayed_body
                 response["Dry-Run"] = "true"
         return response
 

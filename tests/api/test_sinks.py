@@ -102,8 +102,11 @@ def test_a_name_is_taken_once(api):
 
 def test_a_dry_run_stores_nothing(api):
     response = api.post("sinks?dry_run=true", {"name": "x", "config": {"url": URL}})
-    assert response.status_code == 201
+    # A secret that is not stored would verify nothing.
+    assert (response.status_code, response.json()["secret"]) == (201, "")
     assert not Sink.objects.exists()
+    sink = create(api).json()
+    assert api.post(f"sinks/{sink['id']}:rotate-secret?dry_run=true", {}).json() == {"secret": ""}
 
 
 def test_pause_and_resume(api):

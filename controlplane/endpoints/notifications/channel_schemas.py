@@ -95,7 +95,8 @@ class NotificationChannelRead(serializers.Serializer[Any]):
 
 class NotificationChannelCreated(NotificationChannelRead):
     secret = serializers.CharField(
-        allow_blank=True, help_text="Verifies signatures of a webhook; empty for others. Shown only now."
+        allow_blank=True,
+        help_text="Verifies signatures of a webhook; empty for others and in a dry run. Shown only now.",
     )
 
 

@@ -128,7 +128,9 @@ class SinkRead(serializers.Serializer[Any]):
 
 
 class SinkCreated(SinkRead):
-    secret = serializers.CharField(help_text="Verifies signatures. It is shown only now.")
+    secret = serializers.CharField(
+        allow_blank=True, help_text="Verifies signatures. It is shown only now; empty in a dry run."
+    )
 
 
 class SinkPage(serializers.Serializer[Any]):
@@ -147,7 +149,7 @@ class SecretRotation(StrictSerializer):
 
 
 class SecretRead(serializers.Serializer[Any]):
-    secret = serializers.CharField(help_text="It is shown only now.")
+    secret = serializers.CharField(allow_blank=True, help_text="It is shown only now; empty in a dry run.")
 
 
 class ReplayWrite(StrictSerializer):

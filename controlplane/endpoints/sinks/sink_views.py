@@ -84,7 +84,7 @@ class SinkCollection(Endpoint):
         content = schemas.show_sink(sink)
         headers = {"ETag": version_etag(sink.version), "Location": f"/api/v1/sinks/{sink.id}"}
         response = Response({**content, "secret": secret}, status=201, headers=headers)
-        response.replayed_body = content  # type: ignore[attr-defined]  # read by `mutation`
+        response.replayed_body = {**content, "secret": ""}  # type: ignore[attr-defined]  # read by `mutation`
         return response
 
 

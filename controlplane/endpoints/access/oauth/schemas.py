@@ -116,7 +116,7 @@ class ClientSecretRead(serializers.Serializer[Any]):
 class CreatedClientSecret(ClientSecretRead):
     secret = serializers.CharField(
         allow_null=True,
-        help_text="The secret. Returned only once; null in the response to a repeated request.",
+        help_text="The secret. Returned only once; null in a dry run and for a repeated request.",
     )
 
 
