@@ -65,6 +65,10 @@ class ApiError(CpctlError):
         self.request_id = str(problem.get("request_id", ""))
         self.errors: Sequence[Mapping[str, Any]] = problem.get("errors") or ()
         self.hint = _HINTS.get(self.code, "")
+        if problem.get("confirm") and problem.get("reason"):
+            # The detail names the parameters of the API.
+            self.message = str(problem["reason"])
+            self.hint = f"review the plan with --dry-run, then add --confirm {problem['confirm']}"
 
     @property
     def exit(self) -> Exit:  # type: ignore[override]  # depends on the response here
@@ -89,7 +93,7 @@ _HINTS = {
     "not_authenticated": "cpctl login SERVER --token-file FILE",
     "permission_denied": "cpctl whoami",
     "managed_elsewhere": "set your manager with --manager NAME, or take ownership with --force",
-    "confirmation_required": "review the plan with a dry run, then add the --confirm value that it shows",
+    "confirmation_required": "review the plan with --dry-run, then add the --confirm value that it shows",
     "version_mismatch": "read it again: it has changed since you read it",
     "unknown_project": "cpctl get projects",
     "unknown_domain": "cpctl get domains",

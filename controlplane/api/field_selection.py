@@ -105,7 +105,7 @@ def _unknown_part(name: str, path: Path, item: Shape) -> FieldError | None:
 def _unknown_field(name: str, path: Path, holder: Shape) -> FieldError:
     above = ".".join(path[:-1])
     allowed = tuple(f"{above}.{part}" if above else part for part in holder.parts)
-    nearest = difflib.get_close_matches(path[-1], holder.parts, n=1, cutoff=0.5)
+    nearest = difflib.get_close_matches(path[-1], holder.parts, n=1, cutoff=0.6)
     hint = f"Did you mean {'.'.join((*path[:-1], nearest[0]))!r}?" if nearest else ""
     message = f"There is no field {'.'.join(path)[:80]!r}. {hint}".strip()
     return FieldError(f"?{name}", "unknown_field", message, hint=hint, allowed=allowed)

@@ -64,5 +64,5 @@ def suggest(name: str, valid_names: Sequence[str]) -> str:
     for meant in _SYNONYMS.get(bare.lower().replace("-", "_"), ()):
         if meant in valid_names:
             return f"{sign}{meant}"
-    near = difflib.get_close_matches(bare, valid_names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(bare, valid_names, n=1, cutoff=0.6)
     return f"{sign}{near[0]}" if near else ""
