@@ -9,10 +9,15 @@ from typing import Any
 from django.http import HttpRequest
 
 
-def curl(request: HttpRequest, method: str, path: str, body: Any = None) -> str:
-    """Return a curl command. The token is a variable, because command lines are visible to other users."""
+def curl(request: HttpRequest, method: str, path: str, body: Any = None, *, version: int = 0) -> str:
+    """Return a curl command. The token is a variable, because command lines are visible to other users.
+
+    version: of the object that it changes; without it, such a request is refused. 0 for no version.
+    """
     words = ["curl"] if method == "GET" else ["curl", "-X", method]
     words += ["-H", '"Authorization: Bearer $TOKEN"']
+    if version:
+        words += ["-H", f"'If-Match: \"v{version}\"'"]
     if body is not None:
         words += ["-H", "'Content-Type: application/json'", "-d", quote(json.dumps(body, ensure_ascii=False))]
     return " ".join([*words, quote(f"{request.scheme}://{request.get_host()}/api/v1/{path}")])

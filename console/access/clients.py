@@ -92,7 +92,7 @@ def delete(request: HttpRequest, caller: Caller, client_id: str) -> HttpResponse
         reverse("oauth-clients"),
         f"Deleted the client {client.client_id}.",
         (),
-        {"curl": curl(request, "DELETE", f"oauth-clients/{client_id}")},
+        {"curl": curl(request, "DELETE", f"oauth-clients/{client_id}", version=client.version)},
         is_destructive=True,
     )
     return confirm_change(

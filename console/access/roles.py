@@ -96,7 +96,10 @@ def delete(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         reverse("roles"),
         f"Deleted the role {row.name}.",
         (),
-        {"curl": curl(request, "DELETE", f"roles/{row.name}"), "cpctl": cpctl("roles", "delete", row.name)},
+        {
+            "curl": curl(request, "DELETE", f"roles/{row.name}", version=row.version),
+            "cpctl": cpctl("roles", "delete", row.name),
+        },
         is_destructive=True,
     )
     return confirm_change(request, change, lambda form: custom_roles.delete_role(row, actor=actor_of(caller)))

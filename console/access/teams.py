@@ -92,7 +92,10 @@ def delete(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
         reverse("teams"),
         f"Deleted the team {row.slug}.",
         (),
-        {"curl": curl(request, "DELETE", f"teams/{row.slug}"), "cpctl": cpctl("teams", "delete", row.slug)},
+        {
+            "curl": curl(request, "DELETE", f"teams/{row.slug}", version=row.version),
+            "cpctl": cpctl("teams", "delete", row.slug),
+        },
         is_destructive=True,
     )
     return confirm_change(request, change, lambda form: changes.delete_team(row, actor=actor_of(caller)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -48,7 +49,7 @@ def check(request: HttpRequest, caller: Caller) -> HttpResponse:
             return _publish(request, caller, DocumentSpec(document, values["text"]), form)
         context |= _preview(document, values["text"], caller)
         path = f"agent-configs/{document.namespace}/{document.name}"
-        context["curl"] = curl(request, "PUT", path, {"text": values["text"]})
+        context["curl"] = curl(request, "PUT", path, {"text": values["text"]}, version=_generation(form))
         name = f"{values['team']}/{values['name']}"
         context["cpctl"] = cpctl("agent-configs", "publish", name, "-f", "agents.yaml")
     except ControlplaneError as error:
@@ -92,9 +93,9 @@ def _conflicts(outcome: DataPlaneOutcome, document: DocumentId, hidden: HiddenTe
 
 
 def _publish(request: HttpRequest, caller: Caller, spec: DocumentSpec, form: dict[str, str]) -> HttpResponse:
-    generation = form.get("generation", "")
-    expected = frozenset({int(generation)}) if generation.isdecimal() and len(generation) < 10 else None
     # A user must not overwrite a generation that they have not seen.
+    generation = _generation(form)
+    expected = frozenset({generation}) if generation else None
     precondition = Precondition(versions=expected, must_be_new=expected is None)
     with transaction.atomic():
         row, _ = put_document(
@@ -105,6 +106,12 @@ def _publish(request: HttpRequest, caller: Caller, spec: DocumentSpec, form: dic
     message = f"Published {row}, generation {row.generation}."
     messages.success(request, message, extra_tags=_draft(request))
     return redirect("agent-config", row.source, row.team, row.name)
+
+
+def _generation(form: Mapping[str, str]) -> int:
+    """Return the generation that the form began with; 0 for a new document."""
+    text = form.get("generation", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 def _with_stored_settings(spec: DocumentSpec) -> DocumentSpec:

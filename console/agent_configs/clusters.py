@@ -117,7 +117,7 @@ def remove(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         f"Removed {row.name}.",
         (*fields, _REASON),
         {
-            "curl": curl(request, "DELETE", f"agent-config-clusters/{name}"),
+            "curl": curl(request, "DELETE", f"agent-config-clusters/{name}", version=row.version),
             "cpctl": cpctl("agent-configs", "clusters", "remove", name),
         },
         is_destructive=True,

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from console.cpctl_commands import curl
+from console.cpctl_commands import cpctl, curl
 from console.dispatch.lookup import require_for_some
 from console.dispatch.placement import shown_verdicts
 from console.filter_choices import domains, projects
@@ -54,7 +54,7 @@ def request_resource(request: HttpRequest, caller: Caller) -> HttpResponse:
         if "send" in values:
             return _send(request, resource, caller, values.get("reason", ""))
         context |= _preview(resource, caller)
-        context["curl"] = curl(request, "POST", f"resources{_query(values)}", body)
+        context["copies"] = _copies(request, values.get("id", "").strip(), body)
     except PermissionDenied:
         raise
     except ControlplaneError as error:
@@ -154,6 +154,11 @@ def _send(request: HttpRequest, resource: ResourceRequest, caller: Caller, reaso
     return redirect("resource", row.id)
 
 
-def _query(form: Mapping[str, str]) -> str:
-    resource_id = form.get("id", "").strip()
-    return f"?id={resource_id}" if resource_id else ""
+def _copies(request: HttpRequest, resource_id: str, body: Mapping[str, Any]) -> dict[str, str]:
+    query = f"?id={resource_id}" if resource_id else ""
+    words = ("--id", resource_id) if resource_id else ()
+    return {
+        "curl": curl(request, "POST", f"resources{query}", body),
+        "cpctl": cpctl("resources", "apply", "-f", "resource.yaml", *words),
+        "yaml": strict_yaml.dump(dict(body)),
+    }

@@ -90,7 +90,7 @@ def delete(request: HttpRequest, caller: Caller, channel_id: UUID) -> HttpRespon
         f"Deleted {channel.name}.",
         (_REASON,),
         {
-            "curl": curl(request, "DELETE", f"notification-channels/{channel.id}"),
+            "curl": curl(request, "DELETE", f"notification-channels/{channel.id}", version=channel.version),
             "cpctl": cpctl("notify", "delete-channel", str(channel.id)),
         },
         is_destructive=True,

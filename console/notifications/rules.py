@@ -82,7 +82,7 @@ def delete(request: HttpRequest, caller: Caller, rule_id: UUID) -> HttpResponse:
         f"Deleted {record.name}.",
         (_REASON,),
         {
-            "curl": curl(request, "DELETE", f"notification-rules/{record.id}"),
+            "curl": curl(request, "DELETE", f"notification-rules/{record.id}", version=record.version),
             "cpctl": cpctl("notify", "delete-rule", str(record.id)),
         },
         is_destructive=True,

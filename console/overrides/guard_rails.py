@@ -14,12 +14,12 @@ from django.utils.http import urlencode
 
 from console import filter_choices
 from console.cpctl_commands import cpctl, curl
+from console.overrides.catalogue_copies import rail_copies
 from console.overrides.editor import show_plan
 from console.overrides.form_input import number_from, precondition_for
 from console.overrides.guard_rail_form import body_of, describe_rule, form_of, read_form
 from console.pages import actor_of, load_page, page
 from console.records import history
-from console.terraform import applied_object
 from controlplane.api.problems import STATUS_BY_ERROR
 from controlplane.database.clock import database_now
 from controlplane.database.scoped import overlapping
@@ -31,7 +31,6 @@ from controlplane.errors import (
     StillInUse,
     UnknownGuardRail,
 )
-from controlplane.formats import strict_yaml
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import LEVEL_NAMES
@@ -92,17 +91,7 @@ def rail(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         "may_write": caller.verdict(Action.RAIL_WRITE, row.scope).allowed,
         "events": history.of("guard_rail", row.name, caller, limit=_MAX_EVENTS),
         "now": database_now(),
-        "copies": {
-            "curl": curl(request, "GET", f"guard-rails/{row.name}"),
-            "cpctl": cpctl("get", "guard-rail", row.name),
-            "yaml": strict_yaml.dump(dict(rail_document(row))),
-            "terraform": applied_object(
-                request.build_absolute_uri("/").rstrip("/"),
-                row.name,
-                f"guard-rails/{row.name}",
-                {"kind": "guardRail", **rail_document(row)},
-            ),
-        },
+        "copies": rail_copies(request, rail_document(row)),
     }
     return render(request, "console/overrides/guard_rail.html", context)
 
@@ -136,6 +125,7 @@ def _handle_post(request: HttpRequest, caller: Caller, name: str) -> HttpRespons
         status = STATUS_BY_ERROR[type(error)]
         return _show(request, caller, name, form, {**context, **_refusal(error)}, status=status)
     if not is_save:
+        context["copies"] = rail_copies(request, body_of(form), number_from(context["version"], "/version"))
         return _show(request, caller, name, form, {**context, **_preview(plan, caller)})
     messages.success(request, f"{'Removed' if step == 'delete' else 'Saved'} guard rail {form['name']}.")
     return redirect(

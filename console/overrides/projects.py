@@ -158,7 +158,11 @@ def edit(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
             Field("reason", "Reason", hint="Kept in the audit log."),
             Field("version", "Version", "hidden", value=str(row.version)),
         ),
-        {"curl": curl(request, "PATCH", f"scopes/projects/{name}", {"state": "archived"})},
+        {
+            "curl": curl(
+                request, "PATCH", f"scopes/projects/{name}", {"state": "archived"}, version=row.version
+            )
+        },
     )
 
     def act(form: Mapping[str, str]) -> None:

@@ -13,6 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from console.cpctl_commands import cpctl, curl
+from console.overrides.catalogue_copies import built_in_copies, type_copies
 from console.overrides.editor import show_plan
 from console.overrides.form_input import number_from, precondition_for
 from console.pages import actor_of, page
@@ -58,7 +60,14 @@ def types(request: HttpRequest, caller: Caller) -> HttpResponse:
         (resource_type, counts.get(resource_type.name, 0))
         for resource_type in current_catalogue().types.values()
     ]
-    context = {"rows": rows, "may_write": caller.verdict(Action.TYPE_WRITE).allowed}
+    context = {
+        "rows": rows,
+        "may_write": caller.verdict(Action.TYPE_WRITE).allowed,
+        "copies": {
+            "curl": curl(request, "GET", "resource-types"),
+            "cpctl": cpctl("get", "resource-types"),
+        },
+    }
     return render(request, "console/resource_types/list.html", context)
 
 
@@ -76,8 +85,15 @@ def resource_type_page(request: HttpRequest, caller: Caller, resource_type: str)
         "example": strict_yaml.dump(dict(definition.example)) if definition.example else "",
         "defaults": strict_yaml.dump(dict(definition.defaults)) if definition.defaults else "",
         "may_write": not definition.is_built_in and caller.verdict(Action.TYPE_WRITE).allowed,
+        "copies": _copies(request, definition),
     }
     return render(request, "console/resource_types/one.html", context)
+
+
+def _copies(request: HttpRequest, resource_type: ResourceType) -> dict[str, str]:
+    if resource_type.is_built_in:
+        return built_in_copies(request, resource_type.name)
+    return type_copies(request, get_definition(resource_type.name).definition)
 
 
 @page
@@ -109,7 +125,8 @@ def _handle_post(request: HttpRequest, caller: Caller, resource_type: str) -> Ht
         return _show(request, resource_type, text, version, {"problem": error, **extra}, status=status)
     if not is_save:
         confirm = plan.confirmation.confirm if plan.confirmation else ""
-        context = {"checked": changed, "plan": show_plan(plan, caller), "confirm": confirm}
+        copies = type_copies(request, _definition(text, resource_type), version)
+        context = {"checked": changed, "plan": show_plan(plan, caller), "confirm": confirm, "copies": copies}
         return _show(request, resource_type, text, version, context)
     message = (
         f"Saved as version {changed.version}." if changed else f"Removed the resource type {resource_type}."

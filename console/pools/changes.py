@@ -97,7 +97,7 @@ def delete(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         f"Deleted {pool.name}.",
         (Field("force", "Also with leases and waiting requests", kind="checkbox"), _REASON),
         {
-            "curl": curl(request, "DELETE", f"pools/{pool.name}"),
+            "curl": curl(request, "DELETE", f"pools/{pool.name}", version=pool.version),
             "cpctl": cpctl("pools", "delete", pool.name),
         },
         is_destructive=True,

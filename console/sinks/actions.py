@@ -81,7 +81,7 @@ def delete(request: HttpRequest, caller: Caller, sink_id: UUID) -> HttpResponse:
         f"Deleted {sink.name}.",
         (_REASON,),
         {
-            "curl": curl(request, "DELETE", f"sinks/{sink.id}"),
+            "curl": curl(request, "DELETE", f"sinks/{sink.id}", version=sink.version),
             "cpctl": cpctl("sinks", "delete", str(sink.id)),
         },
         is_destructive=True,

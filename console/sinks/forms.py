@@ -134,7 +134,7 @@ def _beginning(values: Mapping[str, str]) -> dict[str, Any]:
 
 def _copies(request: HttpRequest, sink: Sink | None, body: dict[str, Any]) -> dict[str, str]:
     if sink is not None:
-        return {"curl": curl(request, "PUT", f"sinks/{sink.id}", body)}
+        return {"curl": curl(request, "PUT", f"sinks/{sink.id}", body, version=sink.version)}
     words = [word for name in body["filter"].get("types", ()) for word in ("--type", name)]
     # cpctl's options cannot say more; a file can.
     is_plain = body["kind"] == WEBHOOK and not body["filter"].keys() - {"types"}
