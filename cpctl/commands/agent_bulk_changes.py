@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from cpctl.agent_kinds import BULK_CHANGE, BULK_CHANGE_AGENT
+from cpctl.agent_kinds import AGENT, BULK_CHANGE, BULK_CHANGE_AGENT
 from cpctl.commands import get, options
 from cpctl.errors import UsageError
 from cpctl.output import Format, counted
@@ -65,15 +66,23 @@ class Pace:
         return {**given, **({"allow_last_agents": True} if self.allow_last_agents else {})}
 
 
-def are_many(name: str, selection: Selection) -> bool:
-    """True if agents are selected by options. Raises UsageError unless there is either a name or options."""
+def are_many(names: Sequence[str] | None, selection: Selection) -> bool:
+    """True if several names, or options, select agents. Raises UsageError unless there are names or options."""
     is_selected = bool(selection.body())
-    if bool(name) == is_selected:
+    if bool(names) == is_selected:
         raise UsageError(
-            "Give the name of one agent, or options that select agents.",
+            "Give names of agents, or options that select agents.",
             hint="-l team=ml, --environment prod",
         )
-    return is_selected
+    return is_selected or len(names or ()) > 1
+
+
+def selector_of(names: Sequence[str] | None, selection: Selection) -> dict[str, Any]:
+    """Return the selector of the API. Raises NotFound for a name that no agent has."""
+    if not names:
+        return selection.body()
+    api = SESSION.api()
+    return {"agent_ids": [get.find(api, AGENT, name)["agent_id"] for name in names]}
 
 
 def start(verb: str, body: dict[str, Any], pace: Pace, change: options.ChangeOptions, output: Format) -> None:

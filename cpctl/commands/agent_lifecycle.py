@@ -13,11 +13,11 @@ from cpctl.commands.agent_bulk_changes import Pace, Selection
 from cpctl.output import Format
 from cpctl.session import SESSION
 
-Name = Annotated[str, typer.Argument(metavar="[NAME]", autocompletion=completion.agents)]
+Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", autocompletion=completion.agents)]
 
 
 def drain(
-    name: Name = "",
+    names: Names = None,
     *,
     reason: Annotated[str, typer.Option(help="Reason, sent to the agent.")],
     until: Annotated[str, typer.Option(help="End of the drain, as an RFC 3339 time.")] = "",
@@ -40,20 +40,21 @@ def drain(
 
     \b
     cpctl agents drain prod-eu-1 --reason "Kernel update"
+    cpctl agents drain prod-eu-1 prod-eu-2 --reason "Kernel update" --dry-run
     cpctl agents drain -l team=ml --reason "Kernel update" --dry-run
     """
     selection = Selection(selector, environment, state, team, task_type, search)
     change = options.ChangeOptions(message, dry_run, yes)
     ends = {"until": until} if until else {}
-    if not agent_bulk_changes.are_many(name, selection):
-        return decide("drain", name, {"reason": reason, **ends}, change, output)
-    body = {"selector": selection.body(), "reason": reason, **ends}
+    if not agent_bulk_changes.are_many(names, selection):
+        return decide("drain", names, {"reason": reason, **ends}, change, output)
+    body = {"selector": agent_bulk_changes.selector_of(names, selection), "reason": reason, **ends}
     pace = Pace(confirm, batch_size, pause, allow_last_agents)
     return agent_bulk_changes.start("drain", body, pace, change, output)
 
 
 def resume(
-    name: Name = "",
+    names: Names = None,
     *,
     selector: options.Selector = "",
     environment: agent_bulk_changes.Environment = "",
@@ -78,15 +79,18 @@ def resume(
     """
     selection = Selection(selector, environment, state, team, task_type, search)
     change = options.ChangeOptions(message, dry_run, yes)
-    if not agent_bulk_changes.are_many(name, selection):
-        return decide("resume", name, None, change, output)
-    body = {"selector": selection.body(), "reason": message or "Resume many agents."}
+    if not agent_bulk_changes.are_many(names, selection):
+        return decide("resume", names, None, change, output)
+    body = {
+        "selector": agent_bulk_changes.selector_of(names, selection),
+        "reason": message or "Resume many agents.",
+    }
     pace = Pace(confirm, batch_size, pause, allow_last_agents)
     return agent_bulk_changes.start("resume", body, pace, change, output)
 
 
 def approve(
-    name: Name = "",
+    names: Names = None,
     *,
     selector: options.Selector = "",
     environment: agent_bulk_changes.Environment = "",
@@ -111,15 +115,18 @@ def approve(
     """
     selection = Selection(selector, environment, state, team, task_type, search)
     change = options.ChangeOptions(message, dry_run, yes)
-    if not agent_bulk_changes.are_many(name, selection):
-        return decide("approve", name, None, change, output)
-    body = {"selector": selection.body(), "reason": message or "Approve many agents."}
+    if not agent_bulk_changes.are_many(names, selection):
+        return decide("approve", names, None, change, output)
+    body = {
+        "selector": agent_bulk_changes.selector_of(names, selection),
+        "reason": message or "Approve many agents.",
+    }
     pace = Pace(confirm, batch_size, pause, allow_last_agents)
     return agent_bulk_changes.start("approve", body, pace, change, output)
 
 
 def retire(
-    name: Name = "",
+    names: Names = None,
     *,
     selector: options.Selector = "",
     environment: agent_bulk_changes.Environment = "",
@@ -144,14 +151,18 @@ def retire(
     """
     selection = Selection(selector, environment, state, team, task_type, search)
     change = options.ChangeOptions(message, dry_run, yes)
-    if not agent_bulk_changes.are_many(name, selection):
-        return decide("retire", name, None, change, output)
-    body = {"selector": selection.body(), "reason": message or "Retire many agents."}
+    if not agent_bulk_changes.are_many(names, selection):
+        return decide("retire", names, None, change, output)
+    body = {
+        "selector": agent_bulk_changes.selector_of(names, selection),
+        "reason": message or "Retire many agents.",
+    }
     pace = Pace(confirm, batch_size, pause, allow_last_agents)
     return agent_bulk_changes.start("retire", body, pace, change, output)
 
 
-def decide(verb: str, name: str, body: Any, change: options.ChangeOptions, how: Format) -> None:
+def decide(verb: str, names: list[str] | None, body: Any, change: options.ChangeOptions, how: Format) -> None:
+    (name,) = names or [""]
     get.show(AGENT, [perform(verb, name, body, change)], how)
 
 

@@ -105,7 +105,7 @@ def set_lease(
     cpctl agents set-lease prod-eu-1 1800
     """
     agent_lifecycle.decide(
-        "set-lease", name, {"lease_seconds": seconds}, options.ChangeOptions(message, dry_run, yes), output
+        "set-lease", [name], {"lease_seconds": seconds}, options.ChangeOptions(message, dry_run, yes), output
     )
 
 
@@ -147,7 +147,7 @@ def transfer(
     cpctl agents transfer prod-eu-1 ml
     """
     agent_lifecycle.decide(
-        "transfer", name, {"team": team or None}, options.ChangeOptions(message, dry_run, yes), output
+        "transfer", [name], {"team": team or None}, options.ChangeOptions(message, dry_run, yes), output
     )
 
 

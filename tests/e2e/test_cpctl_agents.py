@@ -72,6 +72,19 @@ def test_an_agent_is_drained_resumed_and_sent_away(cpctl):
     assert cpctl("agents", "show", "a1").code == 3
 
 
+def test_several_agents_are_drained_by_name(cpctl):
+    for name in ("a1", "a2", "a3"):
+        Api(cpctl.token).post("agents", {**AGENT, "name": name, "topic_name": f"dcm.agent.{name}"})
+    command = ("agents", "drain", "a1", "a2", "--reason", "Kernel", "--allow-last-agents")
+
+    assert "Drain 2 agents" in cpctl(*command, "--dry-run").err
+    assert cpctl("agents", "drain", "a1", "a9", "--reason", "Kernel", "--dry-run").code == 3
+    assert cpctl(*command, "-l", "team=ml", "--dry-run").code == 2
+    assert cpctl(*command, "--yes").code == 0
+    drained = ("agents", "list", "--state", "draining", "--no-headers")
+    until(lambda: {row[0] for row in words(cpctl, *drained)} == {"a1", "a2"})
+
+
 def test_a_join_token_lets_an_agent_in_that_waits_for_approval(cpctl):
     made = ("agents", "join-tokens", "create", "eu", "--name-pattern", "a*", "--needs-approval", "--yes")
     secret = cpctl(*made).out.strip()
