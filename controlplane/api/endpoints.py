@@ -20,7 +20,9 @@ from controlplane.api.content_tags import with_content_tag
 from controlplane.api.deprecated_use import announce
 from controlplane.api.deprecations import Deprecations
 from controlplane.api.dry_runs import is_dry_run
+from controlplane.api.field_selection import FieldSelection
 from controlplane.api.fields import Query
+from controlplane.api.object_selection import selection_of, with_selection
 from controlplane.api.replica_reads import read_with_staleness
 from controlplane.api.throttles import AnonymousThrottle, CallerThrottle, count_anonymous
 from controlplane.database.commit import OutcomeUnknown
@@ -60,6 +62,8 @@ class Endpoint(APIView):
     unlimited_methods: ClassVar[frozenset[str]] = frozenset()
     # What goes away, and when: operations by method, and parameters of the query.
     deprecations: ClassVar[Deprecations] = Deprecations()
+    # Of a single object.
+    _selection = FieldSelection()
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         super().setup(request, *args, **kwargs)
@@ -84,6 +88,7 @@ class Endpoint(APIView):
             raise OutcomeUnknown
         try:
             super().initial(request, *args, **kwargs)
+            self._selection = selection_of(request, self)
         except NotAuthenticated:
             # DRF counts only authenticated requests; guessed tokens must count too.
             if request.method not in self.unlimited_methods:
@@ -97,6 +102,7 @@ class Endpoint(APIView):
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
+        response = with_selection(response, self._selection)
         response = with_content_tag(request, response, self.kwargs)
         response.headers.setdefault("Cache-Control", "no-store")
         if used := self.deprecations.used(str(request.method), request.query_params):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from controlplane.api.object_selection import PARAMETERS, may_select
 from controlplane.api.sorting import SortField
 from controlplane.api.suggestions import suggest
 from controlplane.errors import FieldError, InvalidRequest
@@ -110,7 +111,7 @@ class Query(serializers.Serializer[Any]):
         errors = [
             FieldError(f"?{name}", "unknown_parameter", unknown_name(name, list(fields)))
             for name in parameters
-            if name not in fields
+            if name not in fields and not (name in PARAMETERS and _may_select(request))
         ]
         errors += [
             FieldError(f"?{name}", "repeated_parameter", f"The parameter {name} is repeated. Send it once.")
@@ -127,6 +128,11 @@ class Query(serializers.Serializer[Any]):
         if errors:
             raise InvalidRequest(" ".join(error.message for error in errors[:3]), errors=errors)
         return dict(parsed.validated_data)
+
+
+def _may_select(request: Request) -> bool:
+    """Return whether the endpoint selects fields of what it answers."""
+    return may_select(request.parser_context["view"], request.method)
 
 
 class Text(serializers.CharField):

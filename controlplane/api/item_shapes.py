@@ -1,4 +1,4 @@
-"""The shape of the items of a list, from the page that its operation declares."""
+"""The shape of what a read answers, from the serializer that its operation declares."""
 
 from __future__ import annotations
 
@@ -20,13 +20,26 @@ def item_shape(request: Request) -> Shape:
 
 def declared_page(view: Any) -> type[serializers.Serializer[Any]]:
     """Return the page of `extend_schema(responses=...)`."""
-    schema = view.get.kwargs["schema"]()
+    page: type[serializers.Serializer[Any]] = declared_answer(view)
+    return page
+
+
+def declared_answer(view: Any) -> Any:
+    """Return what `extend_schema(responses=...)` declares for a GET that succeeds; None for nothing."""
+    if (make_schema := getattr(getattr(view, "get", None), "kwargs", {}).get("schema")) is None:
+        return None
+    schema = make_schema()
     schema.view, schema.method = view, "GET"
     responses = schema.get_response_serializers()
-    if isinstance(responses, dict):  # by status, or by status and media type
-        responses = next(each for key, each in responses.items() if key in (200, (200, "application/json")))
-    page: type[serializers.Serializer[Any]] = responses
-    return page
+    if not isinstance(responses, dict):
+        return responses
+    # By status, or by status and media type.
+    return next((each for key, each in responses.items() if key in (200, (200, "application/json"))), None)
+
+
+@cache
+def shape_of(answer: type[serializers.Serializer[Any]]) -> Shape:
+    return _shape(answer())
 
 
 @cache

@@ -9,6 +9,7 @@ from drf_spectacular.utils import OpenApiParameter
 
 from controlplane.api import deprecations, schema_hints
 from controlplane.api.etag_descriptions import IF_NONE_MATCH, describe_etags
+from controlplane.api.object_selection import PARAMETERS, selects_fields
 from controlplane.api.problems import CONTENT_TYPE, STATUS_BY_ERROR
 
 _DESCRIPTIONS = {
@@ -54,7 +55,13 @@ class OperationSchema(AutoSchema):
                 )
             if self.method == "PUT":
                 parameters.append(_header("If-None-Match", "`*`: create the object, never replace it."))
-        return parameters
+        return [*parameters, *self._selecting()]
+
+    def _selecting(self) -> list[OpenApiParameter]:
+        """Return the parameters that select fields of an object."""
+        if "{" not in self.path or self.method != "GET" or not selects_fields(self.view):
+            return []
+        return [OpenApiParameter(name, str, description=text) for name, text in PARAMETERS.items()]
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation = super().get_operation(*args, **kwargs)

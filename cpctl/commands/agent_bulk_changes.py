@@ -67,7 +67,7 @@ class Pace:
 
 
 def are_many(names: Sequence[str] | None, selection: Selection) -> bool:
-    """True if several names, or options, select agents. Raises UsageError unless there are names or options."""
+    """True if several names, or options, select agents. Raises UsageError unless there is one of both."""
     is_selected = bool(selection.body())
     if bool(names) == is_selected:
         raise UsageError(
