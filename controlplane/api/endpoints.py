@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from controlplane.access.denials import note_denial
 from controlplane.api import idempotency
-from controlplane.api.content_tags import with_content_tag
+from controlplane.api.content_tags import check_content, with_content_tag
 from controlplane.api.deprecated_use import announce
 from controlplane.api.deprecations import Deprecations
 from controlplane.api.dry_runs import is_dry_run
@@ -148,6 +148,7 @@ def mutation(handler: Callable[..., Any]) -> Callable[..., Any]:
             claimed = _claim(request) if view.takes_keys and not dry_run else None
             if claimed and (earlier := idempotency.replay(claimed)):
                 return earlier
+            check_content(view, request, path)
             response = handler(view, request, **path)
             if claimed:
                 idempotency.store(claimed, response, getattr(response, "replayed_body", response.data))

@@ -7,7 +7,10 @@ from typing import Any
 
 IF_NONE_MATCH = "ETag of your copy. The response is 304 if the copy is current."
 _OF_VERSION = 'Version of the object, such as `"v7"`; send it as `If-Match` to change this version.'
-_OF_CONTENT = "Digest of the object; send it as `If-None-Match` to read only what is new."
+_OF_CONTENT = (
+    "Digest of the object; send it as `If-None-Match` to read only what is new, or as `If-Match` to change "
+    "only this."
+)
 _JSON, _PLAN = "application/json", "#/components/schemas/PlanRead"
 
 

@@ -53,19 +53,20 @@ def _must_be_new(header: str | None) -> bool:
     return True
 
 
-def _versions(header: str) -> list[int]:
+def strong_tags(header: str) -> list[str]:
+    """Return the tags of If-Match, with quotes. Raises InvalidRequest for malformed ones."""
     if not _LIST.fullmatch(header):
         raise _malformed(
             "If-Match",
             'If-Match is not a list of ETags. Send the ETag from your last read, including quotes: "v7".',
         )
-    versions = []
-    for weak, tag in _TAG.findall(header):
-        version = _VERSION.fullmatch(tag)
-        # Any other tag is well-formed and does not match (RFC 9110 13.1.1).
-        if version and not weak:
-            versions.append(int(version[1]))
-    return versions
+    return [f'"{tag}"' for weak, tag in _TAG.findall(header) if not weak]
+
+
+def _versions(header: str) -> list[int]:
+    # Any other tag is well-formed and does not match (RFC 9110 13.1.1).
+    versions = (_VERSION.fullmatch(tag.strip('"')) for tag in strong_tags(header))
+    return [int(version[1]) for version in versions if version]
 
 
 def _malformed(header: str, message: str) -> InvalidRequest:

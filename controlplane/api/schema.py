@@ -71,6 +71,9 @@ class OperationSchema(AutoSchema):
             operation |= self._hints(operation)
             for error in getattr(self.view, "problems", {}).get(self.method, ()):
                 _add_problem(operation, STATUS_BY_ERROR[error])
+            if self.method in ("PUT", "PATCH", "DELETE") and selects_fields(self.view):
+                # If-Match is compared for every object that can be read.
+                _add_problem(operation, 412)
             if self.method not in getattr(self.view, "unlimited_methods", ()):
                 _add_problem(operation, 429)
             leaving = getattr(self.view, "deprecations", deprecations.Deprecations())
