@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from cpctl.output import CLEAR_LINE
 from cpctl.session import SESSION
 
 Piece = TypeVar("Piece")
-_CLEAR = "\r\x1b[K"
 # Before, an estimate would jump.
 _FIRST_SECONDS = 1.0
 
@@ -36,9 +36,9 @@ def _shown(what: str, pieces: Iterable[Piece], total: int) -> Iterator[Piece]:
     try:
         for done, piece in enumerate(pieces):
             line = progress_line(what, done, total, time.monotonic() - began_at)
-            sys.stderr.write(_CLEAR + line)
+            sys.stderr.write(CLEAR_LINE + line)
             sys.stderr.flush()
             yield piece
     finally:
-        sys.stderr.write(_CLEAR)
+        sys.stderr.write(CLEAR_LINE)
         sys.stderr.flush()

@@ -6,6 +6,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,8 @@ def _files(path: str, *, deep: bool) -> list[Path | str]:
     if path == "-":
         return ["-"]
     place = Path(path)
+    if not place.exists() and (matching := glob(path, recursive=True)):
+        return [*map(Path, sorted(matching))]
     if not place.is_dir():
         return [place]
     inside = place.rglob("*") if deep else place.glob("*")

@@ -12,6 +12,8 @@ from typing import IO, Any, ClassVar
 Item = Mapping[str, Any]
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "strike": "2;9"}
 GAP = "   "
+# Erases the line of a terminal.
+CLEAR_LINE = "\r\x1b[K"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ def forget_output() -> None:
 
 def note(text: str) -> None:
     """Print a message to standard error, so that it does not end up in pipes."""
-    sys.stderr.write(text + "\n")
+    # A terminal may show how far the work is in this line.
+    sys.stderr.write(f"{CLEAR_LINE if sys.stderr.isatty() else ''}{text}\n")
 
 
 def as_json(value: Any) -> str:

@@ -41,9 +41,13 @@ class Session:
     def _choose(self) -> Context:
         file = self.token_file or os.environ.get("CPCTL_TOKEN_FILE", "")
         token = read_token(file) if file else os.environ.get("CPCTL_TOKEN", "")
-        name = self.context or os.environ.get("CPCTL_CONTEXT", "")
+        name = self.context_name()
         server = self.server or os.environ.get("CPCTL_SERVER", "")
         return _with_valid_token(chosen(self.config(), name=name, server=server, token=token.strip()))
+
+    def context_name(self) -> str:
+        """Return the name of the context that was asked for; empty for the current one."""
+        return self.context or os.environ.get("CPCTL_CONTEXT", "")
 
     def named(self, name: str) -> Context:
         """Return a context by its name, whichever one is chosen."""
@@ -52,7 +56,7 @@ class Session:
     def plugin_mode(self) -> str:
         """Return the mode of plugins of the chosen context; empty without one."""
         config = self.config()
-        name = self.context or os.environ.get("CPCTL_CONTEXT", "") or config.current
+        name = self.context_name() or config.current
         return config.contexts[name].plugin_mode if name in config.contexts else ""
 
     def trace(self) -> Callable[[str], None]:

@@ -35,7 +35,9 @@ _COLUMNS = (
 def login(
     *,
     server: Annotated[str, typer.Argument(metavar="URL", help="URL of the server.")],
-    name: Annotated[str, typer.Option("--name", help="Name of the context.")] = "default",
+    name: Annotated[
+        str, typer.Option("--name", help="Name of the context. By default, that of --context, or default.")
+    ] = "",
     token_file: TokenFile = "",
     browser: Annotated[bool, typer.Option("--browser", help="Log in in the browser.")] = False,
     device: Annotated[
@@ -60,6 +62,7 @@ def login(
     ways = [bool(token_file), browser, device, bool(secret_file)]
     if sum(ways) > 1:
         raise UsageError("Choose one of --browser, --device, --secret-file and --token-file.")
+    name = name or SESSION.context_name() or "default"
     context = Context(name, server.rstrip("/"), production=production)
     if browser or device or secret_file:
         from cpctl.oauth.login import Way, log_in

@@ -205,6 +205,9 @@ def test_login_keeps_the_token_for_its_owner_alone_and_never_shows_it(cpctl):
     assert [ran.code for ran in outputs] == [0, 0, 0]
     assert not any(cpctl.token in ran.out + ran.err for ran in outputs)
 
+    again = here("--context", "night", "login", cpctl.server, "--token-file", "-", stdin=cpctl.token)
+    assert (again.code, "Context 'night' saved" in again.err) == (0, True)
+
     # A token is of one server: it does not travel to another.
     assert here("--server", cpctl.server.replace("127.0.0.1", "localhost"), "whoami").code == 4
     assert here("logout").code == 0

@@ -40,3 +40,12 @@ def test_it_is_shown_at_a_terminal_alone_and_taken_back(monkeypatch):
         assert list(with_progress("Testing", [1, 2])) == [1, 2]
         assert bool(stream.getvalue()) is shown
         assert not shown or ("Testing 1/2" in stream.getvalue() and stream.getvalue().endswith("\r\x1b[K"))
+
+
+def test_a_message_takes_the_place_of_the_line(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(SESSION, "quiet", False)
+    for piece in with_progress("Testing", ["a"]):
+        SESSION.tell(f"Tested: {piece}")
+    assert "Testing 0/1\r\x1b[KTested: a\n" in stream.getvalue()
