@@ -1,4 +1,4 @@
-"""Search by name: sections, projects, scopes, agents, resource types, resources, sinks; and by value."""
+"""Search by name: pages, scopes, and what a reader may read of each kind of object; and by value."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from django.urls import reverse
 from console import navigation
 from console.pages import page
 from console.templatetags.parts import scope_url
+from controlplane.access.teams.visible_teams import visible_teams
+from controlplane.database.scoped import overlapping
 from controlplane.delivery.sinks import visible_sinks
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
+from controlplane.pools.pools import visible_pools
 from controlplane.scopes import SEGMENTS, Scope
 from overrides.loading.catalogue_cache import current_catalogue
-from overrides.models import Override, Project
+from overrides.models import GuardRailRow, Override, Project
 from overrides.value_queries import overrides_with
 from overrides.value_terms import ValueTerm, parse_term, setting_of
 from registry.agents.models import Agent
@@ -161,6 +164,25 @@ def _sinks(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]
         yield SearchResult(sink.name, reverse("sink", args=[sink.id]))
 
 
+def _pools(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]:
+    rows = visible_pools(caller).filter(name__icontains=query).order_by("name")
+    for name in window.of(rows.values_list("name", flat=True)):
+        yield SearchResult(name, reverse("pool", args=[name]))
+
+
+def _guard_rails(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]:
+    readable = overlapping(caller.scopes_for(Action.OVERRIDE_READ))
+    rows = GuardRailRow.objects.filter(readable, name__icontains=query).present().order_by("name")
+    for name in window.of(rows.values_list("name", flat=True)):
+        yield SearchResult(name, reverse("guard-rail", args=[name]))
+
+
+def _teams(query: str, caller: Caller, window: Window) -> Iterator[SearchResult]:
+    rows = visible_teams(caller).filter(Q(slug__icontains=query) | Q(title__icontains=query))
+    for slug in window.of(rows.order_by("slug").values_list("slug", flat=True)):
+        yield SearchResult(slug, reverse("team", args=[slug]))
+
+
 KINDS = [
     Kind("sections", "Pages", _sections),
     Kind("projects", "Projects", _projects),
@@ -170,4 +192,7 @@ KINDS = [
     Kind("agents", "Agents", _agents),
     Kind("resources", "Resources", _resources),
     Kind("sinks", "Event sinks", _sinks),
+    Kind("pools", "Pools", _pools),
+    Kind("guard-rails", "Guard rails", _guard_rails),
+    Kind("teams", "Teams", _teams),
 ]

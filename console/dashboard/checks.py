@@ -47,7 +47,7 @@ def _conflict(row: AgentConfigStatus, rejected: list[dict[str, Any]]) -> Finding
     more = f" And {len(rejected) - 1} more." if len(rejected) > 1 else ""
     return Finding(
         Severity.WARNING,
-        f"{row.document.team}/{row.document.name} has a rejected claim in {row.data_plane_id}.",
+        f"{row.document.team}/{row.document.name} has a rejected claim in {row.data_plane_id}",
         f"{rejected[0]['message']}{more}",
         steps=(Step("Review conflict", reverse("agent-config-conflicts")),),
     )

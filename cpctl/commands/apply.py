@@ -18,7 +18,9 @@ from cpctl.paths import YAML
 from cpctl.plans import confirmation, differs, is_empty, plan_lines, summary_line
 from cpctl.session import SESSION
 
-Paths = Annotated[list[str], typer.Option("-f", "--file", help="File, folder, pattern, or - for standard input.")]
+Paths = Annotated[
+    list[str], typer.Option("-f", "--file", help="File, folder, pattern, or - for standard input.")
+]
 Deep = Annotated[bool, typer.Option("-R", "--recursive", help="Search subfolders too.")]
 Prune = Annotated[
     bool, typer.Option("--prune", help="Delete values of this manager that are missing in the documents.")

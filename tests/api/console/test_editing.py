@@ -404,7 +404,7 @@ def test_the_dashboard_tells_of_claims_that_collide(browser):
 
     page = text_shown(browser.get("/"))
 
-    assert "ml/spark has a rejected claim in eu-1." in page
+    assert "ml/spark has a rejected claim in eu-1</strong>" in page
     assert "spark is taken" in page
     assert "No agent configuration has a rejected claim" not in page
 

@@ -17,7 +17,7 @@ from controlplane.access.models import PrincipalKind, Token
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.api.console.test_navigation import EVERYWHERE, PROJECT, TEAM, browser_of
-from tests.support.api_client import ACTOR, make_project
+from tests.support.api_client import ACTOR, Api, make_project
 
 pytestmark = pytest.mark.django_db
 
@@ -126,3 +126,14 @@ def test_who_may_not_open_a_page_learns_who_can_grant_it() -> None:
     text = answer.content.decode()
     assert "These administrators can give you a role: <strong>root</strong>." in text
     assert "POST /api" not in text
+
+
+def test_pools_guard_rails_and_teams_are_found(api: Api) -> None:
+    rail = {"name": "zq-cap", "resource_type": "task_resource", "pointer": "/limits/cpu"}
+    assert api.put("guard-rails/zq-cap", {**rail, "rule": {"maximum": "8"}}).status_code == 201
+    assert api.put("pools/zq-pool", {"capacity": 5}).status_code == 201
+    assert api.post("teams", {"slug": "zq-team", "title": "ZQ"}).status_code == 201
+    links = [f'href="{path}"' for path in ("/pools/zq-pool", "/guard-rails/zq-cap", "/teams/zq-team")]
+
+    everything = page(browser_of(Role.ADMIN, EVERYWHERE), "/search?q=zq")
+    assert [link in everything for link in links] == [True, True, True]
