@@ -63,6 +63,7 @@ def before(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
+    SESSION.rehearses = False
     SESSION.context, SESSION.server, SESSION.token_file = context, server, token_file
     SESSION.color, SESSION.quiet, SESSION.no_input, SESSION.debug = (
         checked_color(color),
@@ -76,6 +77,10 @@ def main() -> None:
     """Run a command, and exit with a code of cpctl.exits."""
     try:
         app(prog_name="cpctl")
+    except SystemExit as end:
+        if SESSION.rehearses and not end.code:
+            SESSION.tell("Dry run: nothing was changed.")
+        raise
     except CpctlError as error:
         sys.exit(_print_error(error))
     except BrokenPipeError:

@@ -25,6 +25,8 @@ class Session:
     token_file: str = ""
     color: str = "auto"
     quiet: bool = False
+    # Of a dry run whose answer looks like that of a change.
+    rehearses: bool = False
     debug: bool = False
     no_input: bool = False
     _chosen: Context | None = None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
 from console.terraform import MANAGER, applied_object
 from controlplane.errors import ControlplaneError
+from controlplane.formats import strict_yaml
 from controlplane.scopes import Scope
 from overrides.documents.documents import KIND, entry_of
 from overrides.loading.catalogue_cache import current_catalogue
@@ -26,26 +29,33 @@ def change_copies(
     path = f"overrides/{address.resource_type}{'?' if query else ''}{query}"
     body = json.dumps({"attributes": attributes})
     precondition = f'-H "If-Match: \\"v{version}\\"" ' if version else ""
-    options = " ".join(
-        f"--{name.replace('_', '-')} {shlex.quote(value)}" for name, value in _named(address.scope).items()
-    )
+    document = _document(address, attributes)
     return {
         "curl": 'curl -X PUT -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" '
         f'{precondition}"{host}/api/v1/{path}" -d {shlex.quote(body)}',
-        "cpctl": f"cpctl get overrides {options} -o overrides.yaml && cpctl apply -f overrides.yaml",
+        "cpctl": _applied(document) if document else "",
         "yaml": text,
-        "terraform": _terraform(host, path, address, attributes) if attributes else "",
+        "terraform": _terraform(host, path, address, document) if document else "",
     }
 
 
-def _terraform(host: str, path: str, address: Address, attributes: Attributes) -> str:
-    """Return the override as Terraform; empty if the attributes are not valid yet."""
+def _document(address: Address, attributes: Attributes) -> Mapping[str, Any] | None:
+    """Return the document with the override; None without attributes, and while they are not valid."""
     resource_type = current_catalogue().get(address.resource_type)
     try:
         shown = resource_type.show(resource_type.read(attributes))
     except ControlplaneError:
-        return ""
-    document = {"kind": KIND, **entry_of(address.scope), "spec": {resource_type.document_key: shown}}
+        return None
+    spec = {resource_type.document_key: shown}
+    return {"kind": KIND, **entry_of(address.scope), "spec": spec} if attributes else None
+
+
+def _applied(document: Mapping[str, Any]) -> str:
+    """Return a command that applies the document, which follows it."""
+    return f"cpctl apply -f - <<'END'\n{strict_yaml.dump(document)}END"
+
+
+def _terraform(host: str, path: str, address: Address, document: Mapping[str, Any]) -> str:
     return applied_object(host, str(address), path, document, destroy_query=f"managed_by={MANAGER}")
 
 

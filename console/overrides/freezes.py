@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -41,6 +43,8 @@ _COLUMNS = (
     Column("declared_by", "Declared by", "narrow"),
     Column("action", "Action", "narrow", is_optional=False),
 )
+# How long a freeze in the copied command lasts at most.
+_SAMPLE = timedelta(hours=12)
 
 
 @page
@@ -84,7 +88,7 @@ def declare(request: HttpRequest, caller: Caller) -> HttpResponse:
         reverse("freezes"),
         "Freeze declared.",
         _FIELDS,
-        {"curl": curl(request, "POST", "override-freezes", {"scope": _named(scope)})},
+        {"curl": curl(request, "POST", "override-freezes", _sample(scope, statement_now()))},
     )
 
     def act(form: Mapping[str, str]) -> None:
@@ -100,6 +104,12 @@ def declare(request: HttpRequest, caller: Caller) -> HttpResponse:
         )
 
     return confirm_change(request, change, act)
+
+
+def _sample(scope: Scope, now: datetime) -> dict[str, Any]:
+    """Return a body of the API to adapt: a freeze of the next hours."""
+    ends_at = (now + _SAMPLE).replace(minute=0, second=0, microsecond=0)
+    return {"scope": _named(scope), "ends_at": ends_at.isoformat(), "reason": "Month end"}
 
 
 @page

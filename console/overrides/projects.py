@@ -86,7 +86,7 @@ def project(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         "first": cpctl("edit", "-p", name, "-d", "development"),
         "copies": {
             "curl": curl(request, "GET", f"scopes/projects/{name}"),
-            "cpctl": cpctl("projects", "show", name),
+            "cpctl": cpctl("get", "project", name),
         },
     }
     return render(request, "console/overrides/project.html", context)
@@ -160,7 +160,11 @@ def edit(request: HttpRequest, caller: Caller, name: str) -> HttpResponse:
         ),
         {
             "curl": curl(
-                request, "PATCH", f"scopes/projects/{name}", {"state": "archived"}, version=row.version
+                request,
+                "PATCH",
+                f"scopes/projects/{name}",
+                {"name": row.name, "description": row.description},
+                version=row.version,
             )
         },
     )

@@ -114,9 +114,12 @@ class ChangeOptions:
         return {"change_message": self.message, "dry_run": self.dry_run}
 
     def ask(self, question: str) -> None:
+        """Ask for confirmation; a dry run needs none, and says at the end that it was one."""
+        SESSION.rehearses = self.dry_run
         SESSION.confirm(question, yes=self.yes or self.dry_run)
 
     def tell(self, done: str) -> None:
+        SESSION.rehearses = False
         SESSION.tell(f"Dry run: {done}" if self.dry_run else done)
 
 

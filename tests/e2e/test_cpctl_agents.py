@@ -52,8 +52,9 @@ def wait_for_text(cpctl: Cpctl, text: str, *arguments: str) -> None:
 def test_an_agent_is_drained_resumed_and_sent_away(cpctl):
     Api(cpctl.token).post("agents", {**AGENT, "labels": {"team": "ml"}})
 
-    tried = cpctl("agents", "drain", "a1", "--reason", "Kernel", "--dry-run")
+    tried = cpctl.process("agents", "drain", "a1", "--reason", "Kernel", "--dry-run")
     assert (tried.code, "draining" in tried.out) == (0, True)
+    assert tried.err.endswith("Dry run: nothing was changed.\n")
     assert cpctl("agents", "drain", "a1", "--reason", "Kernel").code == 2
     assert words(cpctl, "agents", "list", "-l", "team=ml")[0][2] == "ready"
 

@@ -21,6 +21,8 @@ from tests.support.api_client import AGENT, Api, logged_in, make_principal, make
 
 pytestmark = pytest.mark.django_db
 _COPIED = re.compile(r'data-copy="([^"]*)" aria-label="Copy as curl"')
+_ANY_COPY = r'data-copy="([^"]*)" aria-label="Copy as ([^"]*)"'
+YAML = "application/yaml"
 _SINK = {"name": "hook", "config": {"url": "https://203.0.113.7/hook"}}
 _SLACK = {
     "name": "on call",
@@ -139,10 +141,32 @@ def test_a_copied_deletion_deletes(api: Api, browser: Client, make: Callable[[Ap
     assert answer.status_code in (200, 204), answer.content
 
 
-def test_a_copied_change_of_a_project_archives_it(api: Api, browser: Client) -> None:
-    answer = send(api, curl_of(browser.get("/projects/ads/edit")))
+def test_a_copied_change_of_a_project_changes_nothing_until_it_is_adapted(api: Api, browser: Client) -> None:
+    before = Project.objects.values().get(id="ads")
+    command = curl_of(browser.get("/projects/ads/edit"))
+    answer = send(api, command)
     assert answer.status_code == 200, answer.content
-    assert Project.objects.get(id="ads").state == 1
+    assert Project.objects.values().get(id="ads") == before
+    send(api, command.replace('"description": ""', '"description": "Advertising"'))
+    assert Project.objects.get(id="ads").description == "Advertising"
+
+
+def test_a_previewed_override_is_copied_as_request_and_document(api: Api, browser: Client) -> None:
+    form = {"do": "preview", "version": "0", "text": "limits: {cpu: '8'}"}
+    page = browser.post("/overrides/task_resource/edit?project=ads", form).content.decode()
+    copied = {name: unescape(content) for content, name in re.findall(_ANY_COPY, page)}
+    assert send(api, copied["curl"]).status_code == 201
+    command, _, document = copied["cpctl"].partition("\n")
+    assert command == "cpctl apply -f - <<'END'"
+    applied = api("POST", "overrides:apply", document.removesuffix("END").encode(), Content_Type=YAML)
+    assert applied.json()["summary"]["unchanged"] == 1
+    assert "Terraform" in copied
+
+
+def test_a_copied_freeze_is_declared(api: Api, browser: Client) -> None:
+    answer = send(api, curl_of(browser.get("/override-freezes:declare?project=ads")))
+    assert answer.status_code == 201, answer.content
+    assert answer.json()["scope"]["project"] == "ads"
 
 
 def test_a_copied_change_of_a_sink_replaces_it(api: Api, browser: Client) -> None:
