@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from cpctl.client import Api
 
 _WITHOUT_PAGES = ("resource-types", "identity-providers")
+# Kinds whose name is no plural.
+_WORDS = {"audit": "audit records"}
 KindName = Annotated[str, typer.Argument(metavar="KIND", autocompletion=completion.kinds)]
 
 
@@ -131,7 +133,7 @@ def show_pages(kind: Kind, pages: Iterable[Sequence[Any]], how: Format, *, heade
     """Print a list page by page."""
     first, coming = first_and_rest(pages)
     if not first and how in (Format.TABLE, Format.WIDE):
-        return SESSION.tell(f"No {kind.name} found.")
+        return SESSION.tell(f"No {_WORDS.get(kind.name, kind.name.replace('-', ' '))} found.")
     return print_pages(chunks(kind.columns, coming, how=how, name_of=kind.label, headers=headers))
 
 
