@@ -46,7 +46,7 @@ def test_a_plan_is_shown_however_many_scopes_it_reaches(cpctl):
     assert "+ task_resource global" in planned.out
     assert "effective values change at 1024 scopes." in planned.out
     assert confirm_in(planned.out) == "1024"
-    assert "confirm=1024" in refused.err
+    assert "add --confirm 1024" in refused.err
     assert not Override.objects.exists()
 
     done = [cpctl("apply", "-f", "-", "--yes", "--confirm", "1024", stdin=WIDE) for _ in range(2)]
