@@ -34,7 +34,7 @@ _DELIVERY = (*_SINK, ("sinks/{}/deliveries", "id"))
 PAGES = [
     Picture("Home", "login", "Log in", "/login", "With a password, or at an identity provider."),
     Picture("Home", "dashboard", "Dashboard", "/", "What is wrong, since when, and what happened before.", is_main=True),
-    Picture("Home", "search", "Search", "/search?q=rank", "Scopes, agents, task types and people by name."),
+    Picture("Home", "search", "Search", "/search?q=rank", "Pages and objects by name, scopes, and values."),
     Picture(
         "Configuration", "effective", "Effective values", f"/overrides?{_WORKFLOW}",
         "What applies to one workflow, where each value comes from, and what it replaced.", is_main=True,
