@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
@@ -56,17 +56,13 @@ def test_of_two_changes_of_one_content_at_once_one_is_refused() -> None:
     make_principal(name="bot")
     token = token_for("admin")
     etag = Api(token).get("principals/bot")["ETag"]
-    begin, statuses = threading.Barrier(2), []
+    begin = threading.Barrier(2)
 
-    def change() -> None:
+    def change(is_active: bool) -> int:
         begin.wait()
-        answer: Any = Api(token).patch("principals/bot", {"is_active": False}, If_Match=etag)
-        statuses.append(answer.status_code)
+        answer = Api(token).patch("principals/bot", {"is_active": is_active}, If_Match=etag)
         connection.close()
+        return int(answer.status_code)
 
-    threads = [threading.Thread(target=change) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(statuses) == [200, 412]
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(change, [False, False])) == [200, 412]
