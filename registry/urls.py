@@ -5,7 +5,7 @@ from django.urls import path
 from registry.api import environments
 from registry.api.agents import bulk_views, lease_views, lifecycle_views, version_views, views
 from registry.api.dispatch import agent_views as dispatch_views
-from registry.api.dispatch import nats_login_views
+from registry.api.dispatch import nats_login_views, reachability_views
 from registry.api.heartbeats import views as heartbeat_views
 from registry.api.joining import join_views
 from registry.api.joining import views as joining_views
@@ -18,6 +18,7 @@ urlpatterns = [
     path("agents/<uuid:agent_id>/heartbeat", heartbeat_views.AgentHeartbeat.as_view()),
     path("agents/<uuid:agent_id>/requests", dispatch_views.AgentRequests.as_view()),
     path("agents/<uuid:agent_id>/answers", dispatch_views.AgentAnswers.as_view()),
+    path("agents/<uuid:agent_id>/reachability", reachability_views.AgentReachability.as_view()),
     path("agents/<uuid:agent_id>:approve", lifecycle_views.AgentApproval.as_view()),
     path("agents/<uuid:agent_id>:drain", lifecycle_views.AgentDrain.as_view()),
     path("agents/<uuid:agent_id>:resume", lifecycle_views.AgentResumption.as_view()),

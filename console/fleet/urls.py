@@ -10,11 +10,13 @@ from console.fleet import (
     credentials,
     environments,
     guards,
+    reachability,
     task_types,
 )
 
 urlpatterns = [
     path("agents/<uuid:agent_id>", agent.agent, name="agent"),
+    path("agents/<uuid:agent_id>/reachability", reachability.reachability, name="agent-reachability"),
     path("agents/<uuid:agent_id>/approve", actions.approve, name="agent-approve"),
     path("agents/<uuid:agent_id>/drain", actions.drain, name="agent-drain"),
     path("agents/<uuid:agent_id>/resume", actions.resume, name="agent-resume"),

@@ -77,7 +77,7 @@ def _redis_problem(url: str) -> str | None:
 
 
 def _nats_problem(url: str) -> str | None:
-    from controlplane.messaging.nats import server_answers
+    from controlplane.messaging.nats_questions import server_answers
 
     try:
         is_usable = server_answers(url, timeout=_TIMEOUT_SECONDS)

@@ -19,7 +19,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from controlplane.messaging import nats_api as api
-from controlplane.messaging.nats_link import Link, cancel_other_tasks, connect, read_answer, server_answers
+from controlplane.messaging.nats_link import Link, cancel_other_tasks, connect, read_answer
 from controlplane.messaging.nats_pulling import Inbox, pull
 from controlplane.messaging.nats_types import (
     UNREACHABLE,
@@ -35,8 +35,6 @@ from controlplane.messaging.nats_types import (
     StreamSpec,
     ToPublish,
 )
-
-__all__ = ["NatsConnection", "server_answers"]
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")

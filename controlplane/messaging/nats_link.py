@@ -236,20 +236,3 @@ async def cancel_other_tasks() -> None:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=1)
-
-
-def server_answers(url: str, *, timeout: float) -> bool:
-    """True if the server accepts a connection and responds within `timeout` seconds."""
-    try:
-        asyncio.run(asyncio.wait_for(_round_trip(url, timeout), timeout))
-    except (NatsUnavailable, NatsError, OSError, TimeoutError):
-        return False
-    return True
-
-
-async def _round_trip(url: str, timeout: float) -> None:
-    link = await connect(url, "readiness", timeout=timeout)
-    try:
-        await link.client.flush(timeout=int(timeout) or 1)
-    finally:
-        await link.client.close()

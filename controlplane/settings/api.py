@@ -111,6 +111,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "controlplane.api.schema.describe_problems",
     ],
     "ENUM_NAME_OVERRIDES": {
+        "AgentReachability": "registry.api.dispatch.reachability_views.VERDICTS",
         "JobInstanceType": "registry.api.jobs.schemas.INSTANCE_TYPES",
         "JobPodKind": "registry.api.jobs.render_views.POD_KINDS",
         "FlyteChart": "overrides.api.effective.render_views.RENDER_CHARTS",

@@ -22,7 +22,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from controlplane.database.changes import accepts_changes
 from controlplane.database.primary import primary
 from controlplane.members.presence import is_this_too_old
-from controlplane.messaging.nats import server_answers
+from controlplane.messaging.nats_questions import server_answers
 from controlplane.messaging.streams import have_no_differences
 from controlplane.upgrades.executor import only_contracts_wait
 from controlplane.web import leaving

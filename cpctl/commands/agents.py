@@ -11,6 +11,7 @@ from cpctl.agent_kinds import AGENT
 from cpctl.commands import (
     agent_bulk_changes,
     agent_lifecycle,
+    agent_reachability,
     get,
     join_tokens_and_guards,
     nats_logins,
@@ -28,6 +29,7 @@ agents.add_typer(nats_logins.nats_login, name="nats-login")
 agents.add_typer(agent_bulk_changes.bulk, name="bulk")
 agents.command("summary")(providers.summary)
 agents.command("versions")(providers.versions)
+agents.command("test")(agent_reachability.reachability)
 agents.command("drain")(agent_lifecycle.drain)
 agents.command("resume")(agent_lifecycle.resume)
 agents.command("approve")(agent_lifecycle.approve)

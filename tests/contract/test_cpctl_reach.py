@@ -222,6 +222,7 @@ agents providers list {ID}
 agents providers show {ID} kubevirt
 agents providers history {ID} kubevirt
 agents providers remove {ID} kubevirt --yes
+agents test {ID} --timeout 0
 agents nats-login issue {ID} --yes
 agents nats-login revoke {ID} --yes
 get resources --state running --service-type vm -l tier=dev -o wide

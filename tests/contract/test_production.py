@@ -30,7 +30,7 @@ from grpc_health.v1.health_pb2_grpc import HealthStub
 
 from controlplane.local.binaries import nats_server
 from controlplane.local.programs import free_port
-from controlplane.messaging.nats import server_answers
+from controlplane.messaging.nats_questions import server_answers
 from controlplane.settings.environment import DECLARED
 from tests.support.chart import SECRETS, containers, environment_of
 from tests.support.fake_kubernetes import FakeKubernetes

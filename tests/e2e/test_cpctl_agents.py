@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
@@ -71,6 +73,22 @@ def test_an_agent_is_drained_resumed_and_sent_away(cpctl):
     assert cpctl("agents", "remove", "a1", "--yes", "--dry-run").code == 0
     assert cpctl("agents", "remove", "a1", "--yes").code == 0
     assert cpctl("agents", "show", "a1").code == 3
+
+
+def test_a_reachability_test_waits_for_a_heartbeat(cpctl):
+    registered = Api(cpctl.token).post("agents", {**AGENT, "service_types": []})
+    path = f"agents/{registered.json()['agent_id']}/heartbeat"
+    assert words(cpctl, "agents", "test", "a1", "--timeout", "0")[0][:2] == ["heartbeats", "reachable"]
+
+    silent = cpctl("agents", "test", "a1", "--timeout", "1")
+    assert (silent.code, "a1 is not known to be reachable." in silent.err) == (1, True)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(cpctl.process, "agents", "test", "a1", "-o", "json")
+        while not waiting.done():
+            Api(cpctl.token).put(path, {"timestamp": "2026-11-21T09:30:00Z", "consumer_lag": 0})
+            wait([waiting], timeout=0.3)
+    tested = waiting.result()
+    assert (tested.code, json.loads(tested.out)["finished"]) == (0, True)
 
 
 def test_several_agents_are_drained_by_name(cpctl):

@@ -227,6 +227,7 @@ TABLE: dict[str, tuple[Ask, ...]] = {
     "agent_bulk_changes_undo": (named("agent-bulk-changes/{bulk_change}:undo", FLEET),),
     "agents_get": (named("agents/{agent}", FLEET, shows=True),),
     "agents_register": (Ask("agents", {**AGENT, "name": f"{FLEET}-1"}),),
+    "agents_reachability": (named("agents/{agent}/reachability", FLEET),),
     "agents_remove": (named("agents/{agent}", FLEET),),
     "agents_heartbeat": (named("agents/{agent}/heartbeat", FLEET, BEAT),),
     "agents_requests": (named("agents/{agent}/requests", FLEET),),

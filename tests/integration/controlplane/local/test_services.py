@@ -26,7 +26,7 @@ from controlplane.local.postgres import Postgres
 from controlplane.local.privileges import UserSwitch
 from controlplane.local.programs import ReservedPort
 from controlplane.messaging.logins.nkeys import AccountKey, dcm_password
-from controlplane.messaging.nats import server_answers
+from controlplane.messaging.nats_questions import server_answers
 from tests.support.paths import ROOT
 from tests.support.waiting import until
 

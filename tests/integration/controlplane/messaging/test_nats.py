@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.messaging.nats import NatsConnection, server_answers
+from controlplane.messaging.nats import NatsConnection
+from controlplane.messaging.nats_questions import server_answers
 from controlplane.messaging.nats_types import (
     NO_STREAM,
     NOT_CONFIRMED,
