@@ -112,6 +112,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "AgentReachability": "registry.api.dispatch.reachability_views.VERDICTS",
+        "AgentReachabilityCheck": "registry.api.dispatch.reachability_views.WAYS",
         "JobInstanceType": "registry.api.jobs.schemas.INSTANCE_TYPES",
         "JobPodKind": "registry.api.jobs.render_views.POD_KINDS",
         "FlyteChart": "overrides.api.effective.render_views.RENDER_CHARTS",

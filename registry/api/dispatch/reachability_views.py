@@ -19,6 +19,7 @@ from registry.dispatch.delivery.reachability import Reachability, Verdict, Way
 from registry.dispatch.delivery.reachability_facts import check_reachability
 
 VERDICTS = [verdict.value for verdict in Verdict]
+WAYS = [way.value for way in Way]
 _HEARTBEATS = {
     "name": "heartbeats",
     "status": "reachable",
@@ -72,7 +73,7 @@ class ReachabilityQuery(Query):
 
 class ReachabilityCheckRead(serializers.Serializer[Any]):
     name = serializers.ChoiceField(
-        choices=[way.value for way in Way],
+        choices=WAYS,
         help_text="`heartbeats`: from the agent to the control plane. `requests`: from the control plane to"
         " the agent; only for agents with service types.",
     )
