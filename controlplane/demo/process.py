@@ -25,9 +25,8 @@ from controlplane.demo.chapters import (
     resources,
 )
 from controlplane.demo.fleet import Fleet
-from controlplane.demo.provisioning import answers
 from controlplane.demo.receiver import start_receiver
-from controlplane.demo.roster import PROVISIONING
+from controlplane.demo.requests import Requests
 from controlplane.demo.seed import AGENTS_PRINCIPAL
 from controlplane.errors import UnknownPrincipal
 from controlplane.local.demo_record import DemoRecord, read_record, with_chapter, write_record
@@ -60,8 +59,6 @@ def run(url: str, folder: Path) -> None:
     record = read_record(folder) or DemoRecord()
     if record.tells:
         _start("story", _tell_and_keep_up, _Stage(url, folder, _receiver_url(record), Caller(url, token)))
-        for name in PROVISIONING:
-            _start(name, _provision, Caller(url, token), name)
     played = Fleet(agents)
     while True:
         _tolerate(lambda: played.step(time.monotonic()))
@@ -102,7 +99,9 @@ def _receiver_url(record: DemoRecord) -> str:
 
 def _tell_and_keep_up(stage: _Stage) -> None:
     _tell(stage)
-    work = Cast(stage.url, stage.folder, stage.receiver, {JOBS: new_token(JOBS)})
+    token = new_token(JOBS)
+    _start("requests", _provision, stage.agents, Caller(stage.url, token))
+    work = Cast(stage.url, stage.folder, stage.receiver, {JOBS: token})
     while True:
         with suppress(OSError, Refused):
             pools.wait_in_queue(work)
@@ -145,16 +144,11 @@ def _is_told(name: str, tell: Callable[[], None]) -> bool:
     return True
 
 
-def _provision(call: Caller, name: str) -> None:
-    """Fetch the requests of an agent by HTTPS, and answer them."""
+def _provision(agents: Caller, reader: Caller) -> None:
+    """Fetch and answer the requests of the demo's agents."""
+    requests = Requests(agents, reader)
     while True:
-        with suppress(OSError, Refused):
-            matches = call("GET", f"agents?q={name}&only=name,agent_id")["items"]
-            agent_id = next((agent["agent_id"] for agent in matches if agent["name"] == name), "")
-            # Until a refusal: the agent may be gone.
-            while agent_id:
-                path = f"agents/{agent_id}/requests?wait={_LONG_POLL_SECONDS}"
-                for request in call("GET", path)["items"]:
-                    for answer in answers(name, request["event"]):
-                        call("POST", f"agents/{agent_id}/answers", answer)
-        time.sleep(_STEADY_SECONDS / 4)
+        try:
+            requests.step(time.monotonic(), wait=_LONG_POLL_SECONDS)
+        except (OSError, Refused):
+            time.sleep(_STEADY_SECONDS / 4)
