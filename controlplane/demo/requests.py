@@ -10,7 +10,7 @@ from controlplane.demo.provisioning import answers
 from controlplane.demo.roster import BEATING, CONGESTED
 
 # An agent that has fetched nothing for 120 s gets no requests.
-_FETCH_SECONDS = 80.0
+_FETCH_SECONDS = 45.0
 _LIST_SECONDS = 20.0
 # The congested agent fetches nothing.
 _FETCHING = BEATING - {CONGESTED}
