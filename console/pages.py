@@ -77,14 +77,19 @@ def actor_of(caller: Caller, reason: str = "", *, ticket: str = "") -> Actor:
     return replace(caller.actor(current_request_id(), reason), ticket=ticket)
 
 
-def load_page(request: HttpRequest, caller: Caller, rows: Any, *, order: tuple[str, ...]) -> pages.Page:
-    """Load one page of a list by the `cursor` of the URL, like lists of the API. Raises InvalidCursor."""
+def load_page(
+    request: HttpRequest, caller: Caller, rows: Any, *, order: tuple[str, ...], scanned: Any = None
+) -> pages.Page:
+    """Load one page of a list by the `cursor` of the URL, like lists of the API. Raises InvalidCursor.
+
+    scanned: as of `pages.load_page`.
+    """
     # A cursor is of what the list contains: it stays valid when a row is opened or columns are chosen.
     parameters = {name: value for name, value in request.GET.dict().items() if name not in LOOKS}
     page_request = pages.PageRequest(
         request.path, parameters, caller.principal_id, request.GET.get("cursor", "")
     )
-    return pages.load_page(page_request, rows, order=order)
+    return pages.load_page(page_request, rows, order=order, scanned=scanned)
 
 
 def is_part(request: HttpRequest) -> bool:

@@ -23,14 +23,16 @@ from console.records.objects import AuditedObject, audited_object
 from console.stale_lists import may_be_stale
 from controlplane.access.audit_chain.chain_state import load_chain_state
 from controlplane.access.models import AuditRecord
-from controlplane.access.visible_audit import visible_records
+from controlplane.access.visible_audit import UNINDEXED_FILTERS, visible_records
+from controlplane.api.scans import MOST_SCANNED
 from controlplane.api.time_range import in_range, read_range
 from controlplane.errors import InvalidRequest
 from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import SEGMENTS, Scope
 
-FILTERS = ("actor", "object_type", "object_id", "request_id", "action", "project", "domain", "id")
+_INDEXED = ("actor", "object_type", "object_id", "request_id")
+FILTERS = (*_INDEXED, *UNINDEXED_FILTERS, "id")
 _NOT_OF_THE_API = ("id",)
 _RANGE = ("since", "until")
 # Changed fields that are shown without a click.
@@ -84,12 +86,14 @@ def audit(request: HttpRequest, caller: Caller) -> HttpResponse:
     except InvalidRequest as error:
         # With the form, so that only the time must be corrected.
         return render(request, "console/records/audit.html", {**context, "problem": error}, status=422)
-    results = load_page(request, caller, rows, order=listing.order)
+    scanned = _scanned(filters)
+    results = load_page(request, caller, rows, order=listing.order, scanned=scanned)
     api_filters = {name: value for name, value in filters.items() if name not in _NOT_OF_THE_API}
     context |= {
         "query": urlencode(filters),
         "max_exported": _MAX_EXPORTED,
         "results": results,
+        "looks_through": f"{MOST_SCANNED:,}" if scanned is not None and results.next_cursor else "",
         "records": _rows(results.items, caller),
         "curl": curl(request, "GET", f"audit{'?' if api_filters else ''}{urlencode(api_filters)}"),
     }
@@ -149,6 +153,14 @@ def _matching(caller: Caller, filters: dict[str, str]) -> QuerySet[AuditRecord]:
     values = {name: value for name, value in filters.items() if name not in _RANGE}
     printable = all(value.isprintable() for value in values.values())
     return rows.filter(**values) if printable and _is_id(values.get("id", "0")) else rows.none()
+
+
+def _scanned(filters: dict[str, str]) -> QuerySet[AuditRecord] | None:
+    """Return the records that a page looks through; None if an index finds the ones that match."""
+    if not any(name in filters for name in UNINDEXED_FILTERS):
+        return None
+    indexed = {name: filters[name] for name in _INDEXED if name in filters}
+    return AuditRecord.objects.filter(in_range(read_range(filters)), **indexed)
 
 
 def _is_id(text: str) -> bool:

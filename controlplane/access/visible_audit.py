@@ -10,6 +10,9 @@ from controlplane.identity.callers import Caller
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
 
+# Filters by no index: a page looks through a limited number of records for them.
+UNINDEXED_FILTERS = ("action", "project", "domain")
+
 
 def visible_records(caller: Caller) -> QuerySet[AuditRecord]:
     """Return the audit records that the caller may read.

@@ -62,6 +62,7 @@ def test_every_page_about_agents_hinders_nobody(page: Page, look: Look) -> None:
     pages = {
         **PAGES,
         "agent": f"/agents/{agent.id}",
+        "agent-reachability": f"/agents/{agent.id}/reachability",
         "agent-drain": f"/agents/{agent.id}/drain",
         "agent-tokens-revoke": f"/agents/{agent.id}/revoke-tokens",
         "agent-token-shared": f"/agents/{shared.id}/rotate-token",

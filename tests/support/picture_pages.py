@@ -97,6 +97,7 @@ PAGES = [
     ),
     Picture("Fleet", "agents", "Agents", "/agents?sort=-state_since", "State, reason and time of each agent.", is_main=True),
     Picture("Fleet", "agent", "Agent", "/agents/{}", "An agent that flaps, and its last day.", _AGENT, is_main=True),
+    Picture("Fleet", "agent-reachability", "Reachability test", "/agents/{}/reachability", "Whether heartbeats arrive, and whether requests do.", _AGENT),
     Picture("Fleet", "agent-drain", "Drain an agent", "/agents/{}/drain", "The effects, before it happens.", _AGENT),
     Picture("Fleet", "agent-rotate-token", "Rotate a token", "/agents/{}/rotate-token", "Whose token it is, before it is changed.", _AGENT),
     Picture("Fleet", "environments", "Environments", "/environments", "Agents by environment and service type."),

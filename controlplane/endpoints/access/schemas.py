@@ -180,10 +180,6 @@ class AuditPage(serializers.Serializer[Any]):
     next_cursor = serializers.CharField(allow_null=True)
 
 
-# Filters of the audit log for which a page looks through many records.
-SCANNED = ("action", "project", "domain")
-
-
 class AuditListQuery(PageQuery):
     actor = serializers.CharField(required=False, help_text="Filter by actor.")
     object_type = serializers.CharField(required=False, help_text="Filter by object type.")

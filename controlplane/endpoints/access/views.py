@@ -16,7 +16,7 @@ from controlplane.access.models import AuditRecord, Principal, PrincipalKind
 from controlplane.access.teams.memberships import teams_of
 from controlplane.access.teams.organisations import check_own_organisation
 from controlplane.access.teams.visible_teams import get_visible_team
-from controlplane.access.visible_audit import visible_records
+from controlplane.access.visible_audit import UNINDEXED_FILTERS, visible_records
 from controlplane.api.endpoints import OF_LISTS, Endpoint, MutationQuery, actor_of, caller_of, mutation
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
@@ -188,7 +188,7 @@ class AuditCollection(Endpoint):
         names = ("actor", "object_type", "object_id", "request_id")
         chosen = Q(in_range(query), **{name: query[name] for name in names if name in query})
         # By no index.
-        looked_for = query["q"] & Q(**{name: query[name] for name in schemas.SCANNED if name in query})
+        looked_for = query["q"] & Q(**{name: query[name] for name in UNINDEXED_FILTERS if name in query})
         rows = visible_records(caller_of(request)).filter(chosen, looked_for)
         scanned = AuditRecord.objects.filter(chosen) if looked_for else None
         order = ("id",) if query["order"] == ASCENDING else ("-id",)

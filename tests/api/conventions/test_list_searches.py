@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from controlplane.api.scans import MOST_SCANNED
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
 from tests.contract.test_list_parameters import DOCUMENT
-from tests.support.api_client import Api, make_project, token_for
+from tests.support.api_client import Api, logged_in, make_project, token_for
 
 pytestmark = pytest.mark.django_db
 # The oldest row has another text than all later ones.
@@ -107,6 +109,14 @@ def test_the_audit_log_is_filtered_by_action_project_and_domain(api: Api) -> Non
     with connection.cursor() as cursor:
         cursor.execute(_AUDIT, [MOST_SCANNED + 5])
     assert [len(items) for items in walk(api, "audit?project=ads&action=override.created")] == [0, 2]
+    browser, address = logged_in("jane", Role.ADMIN), "/audit?project=ads&action=override.created"
+    first = browser.get(address).content.decode()
+    assert "None of these 10,000 records match." in first
+    following = re.search(r'rel="next" href="([^"]*)"', first)
+    assert following
+    second = browser.get(f"/audit{unescape(following[1])}").content.decode()
+    assert second.count(">override.created<") == 2
+    assert 'rel="next"' not in second
 
 
 def test_a_search_of_events_continues_where_the_page_ended(api: Api) -> None:
