@@ -67,7 +67,7 @@ KINDS = (
             field("LABELS", wide=True),
         ),
         ("project",),
-        frozenset({"q", "sort"}),
+        frozenset({"q", "selector", "sort"}),
         key="id",
         object_type="project",
     ),

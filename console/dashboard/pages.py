@@ -47,6 +47,7 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
     }
     if not is_part(request):
         context["demo_stops"] = demo_stops(request)
+        context["may_read_status"] = caller.verdict(Action.METRICS_READ).allowed
     template = "console/dashboard/now.html" if is_part(request) else "console/dashboard/page.html"
     return render(request, template, context)
 

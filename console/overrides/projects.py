@@ -10,12 +10,14 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from console.confirmations import Change, Field, confirm_change
 from console.cpctl_commands import cpctl, curl
 from console.forms import form_version, parse_form, split_words
 from console.pages import actor_of, load_page, page
 from controlplane.database.clock import database_now
+from controlplane.database.label_conditions import selected_by
 from controlplane.database.scoped import overlapping
 from controlplane.errors import FieldError, InvalidRequest, UnknownProject
 from controlplane.events.visibility import visible_events
@@ -34,27 +36,48 @@ _LABELS = Field("labels", "Labels", hint="Kubernetes labels of executions, as te
 
 @page
 def projects(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """List projects. `?q=`: part of the id or the name."""
+    """List projects. `?q=`: part of the id or the name. `?selector=`: of labels."""
     scopes = caller.require_somewhere(Action.PROJECT_READ)
     rows = Project.objects.readable_in(scopes)
     query = request.GET.get("q", "").strip()
     if query:
         matching = rows.filter(id__icontains=query) | rows.filter(name__icontains=query)
         rows = matching if query.isprintable() else rows.none()
+    selector = request.GET.get("selector", "").strip()
+    problem, rows = _selected(rows, selector)
     results = load_page(request, caller, rows, order=("id",))
     names = [row.id for row in results.items]
     overrides, pending = _counts(caller, Override, names), _pending(caller, names)
     context = {
         "query": query,
+        "selector": selector,
+        "problem": problem,
         "results": results,
         "projects": [(row, overrides.get(row.id, 0), pending.get(row.id, 0)) for row in results.items],
         "reads_overrides": bool(caller.scopes_for(Action.OVERRIDE_READ)),
         "may_create": _may_create(caller),
         "archived": ProjectState.ARCHIVED,
         "first": cpctl("projects", "create", "flytesnacks"),
-        "copies": {"curl": curl(request, "GET", "scopes/projects"), "cpctl": cpctl("projects", "list")},
+        "copies": _list_copies(request, query, selector),
     }
-    return render(request, "console/overrides/projects.html", context)
+    return render(request, "console/overrides/projects.html", context, status=422 if problem else 200)
+
+
+def _list_copies(request: HttpRequest, query: str, selector: str) -> dict[str, str]:
+    parameters = urlencode({name: value for name, value in (("q", query), ("selector", selector)) if value})
+    options = [*(("--search", query) if query else ()), *(("-l", selector) if selector else ())]
+    return {
+        "curl": curl(request, "GET", f"scopes/projects{'?' if parameters else ''}{parameters}"),
+        "cpctl": cpctl("projects", "list", *options),
+    }
+
+
+def _selected(rows: QuerySet[Project], selector: str) -> tuple[InvalidRequest | None, QuerySet[Project]]:
+    """Return the projects with these labels; or the problem of the selector, and none."""
+    try:
+        return None, rows.filter(selected_by(selector))
+    except InvalidRequest as error:
+        return error, rows.none()
 
 
 @page

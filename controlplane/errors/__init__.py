@@ -180,7 +180,7 @@ class PatchFailed(Conflict):
 
 class SourceIsReadOnly(Conflict):
     code = "source_is_read_only"
-    title = "Overrides are read-only"
+    title = "Managed by files"
 
 
 class ChangeFrozen(Conflict):

@@ -32,13 +32,23 @@ class State(StrEnum):
 
 
 @projects.command("list")
-def list_projects(*, output: options.Output = Format.TABLE, no_headers: options.NoHeaders = False) -> None:
+def list_projects(
+    *,
+    selector: options.Selector = "",
+    search: options.Search = "",
+    sort: options.Sort = "",
+    output: options.Output = Format.TABLE,
+    no_headers: options.NoHeaders = False,
+    limit: options.Limit = None,
+) -> None:
     """List projects.
 
     \b
     cpctl projects list -o wide
+    cpctl projects list -l team=ml
     """
-    get.list_of(kind_named("projects"), {}, output, headers=not no_headers)
+    query = {"selector": selector, "q": search, "sort": sort}
+    get.list_of(kind_named("projects"), query, output, headers=not no_headers, limit=limit)
 
 
 @projects.command("create")

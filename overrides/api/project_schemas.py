@@ -29,6 +29,12 @@ def _labels() -> serializers.DictField:
 class ProjectListQuery(PageQuery):
     q = Text(required=False, max_length=255, help_text="Filter by a part of the id, name or description.")
     state = serializers.ChoiceField(choices=STATES, required=False, help_text="Only in this state.")
+    selector = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Label selector as in Kubernetes: team=ml,tier!=dev,region in (eu,us),!old.",
+    )
     sort = SortField(PROJECT_SORT_KEYS, default="id")
 
 

@@ -12,6 +12,7 @@ from controlplane.api.endpoints import Endpoint, MutationQuery, actor_of, caller
 from controlplane.api.etags import parse_precondition, respond, version_etag
 from controlplane.api.fields import Query, parse_body
 from controlplane.api.pages import page_response, paginate
+from controlplane.database.label_conditions import selected_by
 from controlplane.errors import UnknownDomain, UnknownProject
 from controlplane.identity.roles import Action
 from controlplane.scopes import Scope
@@ -39,6 +40,7 @@ class ProjectCollection(Endpoint):
             rows = rows.mentioning(query["q"])
         if "state" in query:
             rows = rows.filter(state=ProjectState.labels.index(query["state"]))
+        rows = rows.filter(selected_by(query["selector"]))
         page = paginate(request, rows, order=query["sort"], query=query)
         return page_response(request, page, project_schemas.show_project)
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Exists, F, FloatField, OuterRef, Q, Value
+from django.db.models import Exists, F, FloatField, OuterRef, Value
 from django.db.models.functions import Coalesce, Extract
 
 from controlplane.api.sort_keys import SortKeys
 from controlplane.api.time_range import in_range
-from controlplane.formats import label_selectors as selectors
-from controlplane.formats.label_selectors import Operator, Requirement
+from controlplane.database.label_conditions import selected_by
 from controlplane.identity.callers import Caller
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
@@ -69,9 +68,7 @@ def search_agents(query: Mapping[str, Any], caller: Caller) -> AgentQuerySet:
     rows = rows.filter(in_range(query, "state_since"))
     if query.get("late"):
         rows = rows.filter(late(liveness_policy().interval))
-    for requirement in selectors.parse(query.get("selector", "")):
-        rows = rows.filter(condition_for(requirement))
-    agents: AgentQuerySet = rows
+    agents: AgentQuerySet = rows.filter(selected_by(query.get("selector", "")))
     return agents
 
 
@@ -83,16 +80,3 @@ def _with_columns(rows: Any, query: Mapping[str, Any]) -> Any:
     if "team" in query:
         rows = rows.filter(team__slug=query["team"])
     return rows
-
-
-def condition_for(requirement: Requirement) -> Q:
-    """Return `Requirement.is_met_by` as a database condition; a test compares the two."""
-    has_name = Q(labels__has_key=requirement.name)
-    if requirement.operator is Operator.EXISTS:
-        return has_name
-    if requirement.operator is Operator.ABSENT:
-        return ~has_name
-    has_value = Q(pk__in=[])
-    for value in requirement.values:
-        has_value |= Q(labels__contains={requirement.name: value})
-    return has_value if requirement.operator is Operator.IN else ~has_value

@@ -137,6 +137,7 @@ overrides compare --from 0 --to 41 -p flytesnacks
 overrides source
 overrides confirm --yes
 projects list
+projects list -l team=ml --search rec --sort -id
 projects create ml --name ML --description Learning --label team=ml --yes
 projects update ml --state archived --label team=ml --yes --dry-run
 domains list

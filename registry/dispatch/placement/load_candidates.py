@@ -20,6 +20,7 @@ from django.db.models import BooleanField, Case, Count, ExpressionWrapper, F, Q,
 from django.db.models.functions import Coalesce, Least, Now
 from django.utils.dateparse import parse_datetime
 
+from controlplane.database.label_conditions import label_condition
 from controlplane.formats import label_selectors as selectors
 from registry.agents.models import Agent
 from registry.agents.policies import liveness_policy
@@ -31,7 +32,6 @@ from registry.dispatch.models import AssignmentRow
 from registry.dispatch.placement.candidates import Candidate, Requirements, Weakness
 from registry.environments.evidence import WHOLE_FLEET
 from registry.environments.models import Environment
-from registry.listing.search import condition_for
 from registry.providers.health import Health
 
 # Candidates of a request, and of an explanation; agents in a sample; matching ones that make it good enough.
@@ -111,7 +111,7 @@ def _place(requirements: Requirements) -> Q:
     """Match the agents in the required environment and with the required labels."""
     place = Q(environment=requirements.environment) if requirements.environment else Q()
     for term in selectors.parse(requirements.selector):
-        place &= condition_for(term)
+        place &= label_condition(term)
     return place
 
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from controlplane.api.sort_keys import SortKeys
-from controlplane.formats import label_selectors as selectors
+from controlplane.database.label_conditions import selected_by
 from controlplane.identity.callers import Caller
 from registry.dispatch.lifecycle.states import ResourceState
 from registry.dispatch.models import AssignmentRow, ResourceQuerySet, ResourceRow
 from registry.dispatch.storage import unknown_resource
-from registry.listing.search import condition_for
 
 SORT_KEYS = SortKeys(
     {
@@ -57,9 +56,7 @@ def search_resources(query: Mapping[str, Any], caller: Caller) -> ResourceQueryS
         rows = rows.filter(team__slug=query["team"])
     if "agent" in query:
         rows = with_agent(rows, query["agent"])
-    for requirement in selectors.parse(query.get("selector", "")):
-        rows = rows.filter(condition_for(requirement))
-    return rows
+    return rows.filter(selected_by(query.get("selector", "")))
 
 
 def with_agent(rows: ResourceQuerySet, name: str) -> ResourceQuerySet:

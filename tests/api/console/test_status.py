@@ -28,5 +28,18 @@ def test_the_page_names_what_is_wrong_and_what_to_do(db):
         assert words in after
 
 
+def test_the_dashboard_names_what_is_wrong(db):
+    browser = logged_in("jane", Role.VIEWER)
+    assert 'hx-get="/dashboard/installation"' in text_of(browser.get("/"))
+    assert "CpPoolDrift" not in text_of(browser.get("/dashboard/installation"))
+    PoolSweep.objects.update_or_create(id=1, defaults={"drift": 3, "drifted_at": Now()})
+    after = text_of(browser.get("/dashboard/installation"))
+    assert "CpPoolDrift: " in after
+    assert 'href="/status"' in after
+
+
 def test_only_global_viewers_see_it(db):
-    assert logged_in("vera", Role.VIEWER, Scope(project="ml")).get("/status").status_code == 403
+    vera = logged_in("vera", Role.VIEWER, Scope(project="ml"))
+    assert vera.get("/status").status_code == 403
+    assert vera.get("/dashboard/installation").status_code == 403
+    assert "/dashboard/installation" not in text_of(vera.get("/"))

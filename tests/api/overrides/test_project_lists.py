@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 import pytest
 
+from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
-from tests.support.api_client import Api, token_for
+from overrides.models import Project
+from tests.support.api_client import Api, logged_in, token_for
 
 pytestmark = pytest.mark.django_db
 
@@ -50,3 +54,27 @@ def test_who_reads_one_project_finds_no_other(api: Api) -> None:
     viewer = Api(token_for("viewer", scope=Scope(project="ads")))
 
     assert [item["id"] for item in viewer.get("scopes/projects?q=a").json()["items"]] == ["ads"]
+
+
+def test_labels_select_projects_and_one_without_labels_has_none_of_them(api: Api) -> None:
+    labels = {"ads": {"team": "ml", "tier": "gold"}, "billing": {"team": "core"}, "weather": None}
+    for name, chosen in labels.items():
+        Project.objects.filter(id=name).update(labels=chosen)
+
+    def named(selector: str) -> list[str]:
+        answer = api.get(f"scopes/projects?{urlencode({'selector': selector})}")
+        return [item["id"] for item in answer.json()["items"]]
+
+    assert named("team=ml") == ["ads"]
+    assert named("team in (ml,core)") == ["ads", "billing"]
+    assert named("team!=ml") == ["billing", "weather"]
+    assert named("!team") == ["weather"]
+    refused = api.get("scopes/projects?selector=team%3D%3Dml%3D")
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "?selector")
+
+    browser = logged_in("jane", Role.ADMIN)
+    page = browser.get("/projects", {"selector": "tier"}).content.decode()
+    assert (">ads<" in page, ">billing<" in page) == (True, False)
+    assert "cpctl projects list -l tier" in page
+    refused = browser.get("/projects", {"selector": "a=b=c"})
+    assert (refused.status_code, "The search was not run." in refused.content.decode()) == (422, True)
