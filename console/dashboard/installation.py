@@ -17,7 +17,7 @@ _MOST_NAMED = 3
 @page
 def failing_checks(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.METRICS_READ)
-    failing = [check for check in checks_of(scraped_figures()) if not check.is_good]
+    failing = [check for check in checks_of(scraped_figures(reader=caller.reader)) if not check.is_good]
     context = {
         "count": len(failing),
         "named": failing[:_MOST_NAMED],

@@ -29,7 +29,7 @@ _meta = Meta.as_view()
 @page
 def _page(request: HttpRequest, caller: Caller) -> HttpResponse:
     caller.require(Action.METRICS_READ)
-    installation = read_installation()
+    installation = read_installation(reader=caller.reader)
     context = {
         "installation": installation,
         "failing": [check for check in installation.checks if not check.is_good],

@@ -20,9 +20,7 @@ class Metrics(Endpoint):
 
     def get(self, request: Request, name: str = "") -> HttpResponse:
         if not name:
-            caller = caller_of(request)
-            reader = str(caller.tenant.id) if caller.tenant else ""
-            all_figures = exposition(request.headers.get("Accept", ""), reader=reader)
+            all_figures = exposition(request.headers.get("Accept", ""), reader=caller_of(request).reader)
             return HttpResponse(all_figures.text, content_type=all_figures.content_type)
         text = published(name)
         if text is None:

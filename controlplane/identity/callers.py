@@ -54,6 +54,11 @@ class Caller:
     def pk(self) -> str:
         return self.name
 
+    @property
+    def reader(self) -> str:
+        """Return the organisation, whose callers see the same rows of the database; empty without one."""
+        return str(self.tenant.id) if self.tenant else ""
+
     def verdict(self, action: Action, scope: Scope = Scope(), owner: UUID | None = None) -> Verdict:
         if self.scopes is None:
             return decide(self.grants, action, scope, owner)

@@ -59,10 +59,10 @@ class Installation:
         return all(check.is_good for check in self.checks)
 
 
-def read_installation() -> Installation:
-    """Return what this server sees now, by the database's clock."""
+def read_installation(*, reader: str = "") -> Installation:
+    """Return what this server sees now, by the database's clock. reader: as of `scraped_figures`."""
     applied = sorted(MigrationRecorder(connection).applied_migrations())
-    figures = scraped_figures()
+    figures = scraped_figures(reader=reader)
     now = statement_now()
     return Installation(
         version=__version__,

@@ -74,11 +74,14 @@ def collect_at_scrape(collector: Collector) -> None:
     _COLLECTORS.append(collector)
 
 
-def scraped_figures() -> list[Figure]:
-    """Return the figures that are read from the database, as they are now, without those that cannot be."""
+def scraped_figures(*, reader: str = "") -> list[Figure]:
+    """Return the figures that are read from the database, without those that cannot be read.
+
+    They are as old as those of a scrape, METRICS_CACHE_SECONDS at most. reader: as of `exposition`.
+    """
     return [
         Figure(sample.name, sample.labels, sample.value)
-        for family in FigureReader().read(_COLLECTORS)
+        for family in _SCRAPES.read(settings.METRICS_CACHE_SECONDS, reader=reader)
         for sample in family.samples
     ]
 

@@ -18,6 +18,6 @@ METRICS_ADDRESS = env.text(
 METRICS_CACHE_SECONDS = env.integer(
     "METRICS_CACHE_SECONDS",
     default=5,
-    meaning="Seconds for which /metrics repeats the figures that it has read from the database. 0: each"
-    " scrape reads them.",
+    meaning="Seconds for which /metrics and the checks of /status repeat the figures that were read from"
+    " the database. 0: each request reads them.",
 )

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from controlplane.api.endpoints import Endpoint
+from controlplane.api.endpoints import Endpoint, caller_of
 from controlplane.api.fields import Query
 from controlplane.endpoints.installation import examples, schemas
 from controlplane.identity.roles import Action
@@ -30,4 +30,4 @@ class Meta(Endpoint):
     )
     def get(self, request: Request) -> Response:
         Query.parse(request)
-        return Response(schemas.show_installation(read_installation()))
+        return Response(schemas.show_installation(read_installation(reader=caller_of(request).reader)))
