@@ -12,9 +12,11 @@ import re
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.template.base import FilterExpression, NodeList, Parser, Token
+from django.utils.html import escape
 
 from console.listing import Column, Listing
 
@@ -52,9 +54,10 @@ class Row:
 
 @dataclass(slots=True)
 class Drawn:
-    """A table while it is rendered."""
+    """A table while it is rendered. kept: the parameters of the address that a link to a row keeps."""
 
     listing: Listing
+    kept: str
     opened: Row | None = None
 
 
@@ -64,7 +67,7 @@ class TableNode(template.Node):
 
     def render(self, context: Any) -> str:
         """Return the table, and the drawer if a row is open."""
-        drawn = Drawn(self._listing.resolve(context))
+        drawn = Drawn(self._listing.resolve(context), _kept(context["request"]))
         with context.push(**{_TABLE: drawn}):
             rows = self._body.render(context)
         values = {
@@ -89,9 +92,7 @@ class RowNode(template.Node):
         is_open = row.key == drawn.listing.open
         if is_open:
             drawn.opened = row
-        cells = [cell for cell in row.cells if drawn.listing.shows(cell.column.key)]
-        values = {"row": row, "cells": cells, "is_open": is_open, "listing": drawn.listing}
-        return _render(context, "table_row", values)
+        return _draw_row(row, drawn, is_open=is_open)
 
 
 class CellNode(template.Node):
@@ -165,6 +166,46 @@ def _render(context: Any, part: str, values: dict[str, Any]) -> str:
     # As inclusion tags do it: the request stays, and the frame's context is not computed again.
     chosen = context.template.engine.get_template(f"console/parts/{part}.html")
     return str(chosen.render(context.new({**values, "request": context["request"]})))
+
+
+def _kept(request: Any) -> str:
+    query = request.GET.copy()
+    query.pop("open", None)
+    return f"{query.urlencode()}&" if query else ""
+
+
+# Rows are drawn without a template, which takes ten times as long: of fifty rows, a fifth of the page.
+_ROW_HTML = (
+    '<tr{mark}>{cells}<td class="more"><a href="{address}" hx-get="{address}" data-open="{key}"'
+    ' aria-label="Details of {name}"{current} title="Show details"><span aria-hidden="true">›</span></a>'
+    "</td></tr>"
+)
+
+
+def _draw_row(row: Row, drawn: Drawn, *, is_open: bool) -> str:
+    shown = [cell for cell in row.cells if drawn.listing.shows(cell.column.key)]
+    cells = [_draw_cell(cell, f'td data-label="{escape(cell.column.label)}"') for cell in shown[1:]]
+    ticks = drawn.listing.ticks
+    tick = _draw_tick(row, ticks) if ticks else ""
+    return _ROW_HTML.format(
+        mark=' class="open"' if is_open else "",
+        cells="".join([_draw_cell(shown[0], 'th scope="row"', tick), *cells]),
+        address=escape(f"?{drawn.kept}{urlencode({'open': row.key})}"),
+        key=escape(row.key),
+        name=escape(row.name),
+        current=' aria-current="true"' if is_open else "",
+    )
+
+
+def _draw_cell(cell: Cell, tag: str, before: str = "") -> str:
+    number = ' class="number"' if cell.column.is_number else ""
+    title = f' title="{escape(cell.title)}"' if cell.title else ""
+    return f"<{tag}{number}{title}>{before}{cell.content}</{tag[:2]}>"
+
+
+def _draw_tick(row: Row, form: str) -> str:
+    name = f'name="ticked" value="{escape(row.key)}" aria-label="Tick {escape(row.name)}"'
+    return f'<input type="checkbox" form="{escape(form)}" {name}>'
 
 
 def _text_of(content: str) -> str:
