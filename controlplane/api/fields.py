@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -16,6 +16,8 @@ from controlplane.api.suggestions import suggest
 from controlplane.errors import FieldError, InvalidRequest
 
 INVALID = "The request is invalid. Correct the errors listed in `errors`."
+# The error of a word that is not in a fixed set.
+UNKNOWN_WORD = "unknown_word"
 # DRF's texts use Python's terms for JSON: True, None, dict.
 serializers.ChoiceField.default_error_messages["invalid_choice"] = "This is not one of the allowed values."
 serializers.ListField.default_error_messages["not_a_list"] = "This must be a list."
@@ -66,14 +68,16 @@ def parse_body(serializer: type[StrictSerializer], request: Request) -> dict[str
 
 def _with_choices(error: FieldError, parsed: serializers.Serializer[Any]) -> FieldError:
     """Add the allowed values and the nearest one to the error of a choice, at any depth."""
-    if error.code != "invalid_choice":
+    if error.code not in ("invalid_choice", UNKNOWN_WORD):
         return error
     field, value = _field_at(parsed, parsed.initial_data, error.pointer[1:].split("/"))
-    if not isinstance(field, serializers.ChoiceField | SortField):
+    if not isinstance(field, serializers.ChoiceField | SortField | WordsField):
         return error
     written = str(value)
     if isinstance(field, SortField):
         allowed, written = tuple(field.sort_keys.columns), field.unknown_key(written)
+    elif isinstance(field, WordsField):
+        allowed, written = field.allowed, field.unknown_words(written)[0]
     else:
         allowed = tuple(str(choice) for choice in field.choices)
     nearest = suggest(written, allowed)
@@ -173,6 +177,30 @@ class Flag(serializers.BooleanField):
         if not isinstance(data, bool):
             self.fail("invalid", input=data)
         return bool(data)
+
+
+class WordsField(serializers.CharField):
+    """Words of a fixed set, separated by commas. The value is a list. kind: what each is, as `a state`."""
+
+    def __init__(self, allowed: Iterable[str], *, kind: str, **options: Any) -> None:
+        self.allowed, self._kind = tuple(str(word) for word in allowed), kind
+        super().__init__(**options)
+
+    def to_internal_value(self, data: Any) -> Any:
+        text = super().to_internal_value(data)
+        if unknown := self.unknown_words(text):
+            raise serializers.ValidationError(
+                f"{unknown[0][:80]!r} is not {self._kind}. Use one of: {', '.join(self.allowed)}.",
+                code=UNKNOWN_WORD,
+            )
+        return _words(text)
+
+    def unknown_words(self, text: str) -> list[str]:
+        return [word for word in _words(text) if word not in self.allowed]
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 class Instant(serializers.DateTimeField):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
+from controlplane.api.fields import WordsField
 from controlplane.api.pages import PageQuery
 from controlplane.api.sorting import SortField
 from controlplane.api.time_range import SinceField, UntilField
@@ -11,17 +12,10 @@ from registry.agents.states import State
 from registry.listing.search import SORT_KEYS
 
 
-def _parse_words(text: str, allowed: list[str]) -> list[str]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if unknown := [word for word in words if word not in allowed]:
-        raise serializers.ValidationError(
-            f"{unknown[0]!r} is not valid. Use one of: {', '.join(allowed)}.", code="unknown_word"
-        )
-    return words
-
-
 class AgentListQuery(PageQuery):
-    health_status = serializers.CharField(
+    health_status = WordsField(
+        State,
+        kind="a state",
         required=False,
         help_text="Filter by states, separated by commas: " + ", ".join(State) + ".",
     )
@@ -39,9 +33,6 @@ class AgentListQuery(PageQuery):
     until = UntilField(help_text="Only agents whose state has not changed since then, written as `since`.")
     q = serializers.CharField(required=False, max_length=255, help_text="Filter by a part of the name.")
     sort = SortField(SORT_KEYS, default="name")
-
-    def validate_health_status(self, value: str) -> list[str]:
-        return _parse_words(value, [state.value for state in State])
 
     environment = serializers.CharField(required=False, help_text="Filter by environment.")
     team = serializers.CharField(required=False, help_text="Filter by the team that owns the agents.")

@@ -11,7 +11,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from controlplane.api.endpoints import ReasonedQuery
-from controlplane.api.fields import Query, StrictSerializer, Text
+from controlplane.api.fields import Query, StrictSerializer, Text, WordsField
 from controlplane.api.pages import PageQuery
 from controlplane.api.scans import NOTE
 from controlplane.api.scopes import ScopeWrite
@@ -150,7 +150,9 @@ class ResourcePage(serializers.Serializer[Any]):
 class ResourceListQuery(PageQuery):
     repeatable = frozenset({"state"})
 
-    state = serializers.CharField(
+    state = WordsField(
+        ResourceState,
+        kind="a state",
         required=False,
         help_text="Filter by states, repeated or separated by commas: " + ", ".join(ResourceState) + ".",
     )
@@ -170,15 +172,6 @@ class ResourceListQuery(PageQuery):
     show_deleted = serializers.BooleanField(
         required=False, default=False, help_text="Include deleted resources, until their records expire."
     )
-
-    def validate_state(self, value: str) -> list[str]:
-        states = [word.strip() for word in value.split(",") if word.strip()]
-        if unknown := [word for word in states if word not in set(ResourceState)]:
-            raise serializers.ValidationError(
-                f"{unknown[0][:80]!r} is not a state. Use one of: {', '.join(ResourceState)}.",
-                code="unknown_word",
-            )
-        return states
 
 
 class ResourceCreationQuery(ReasonedQuery):

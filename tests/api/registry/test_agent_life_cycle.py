@@ -193,6 +193,14 @@ def test_a_bad_list_parameter_is_told(api, query):
     assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, f"?{query.split('=')[0]}")
 
 
+def test_an_unknown_state_is_refused_with_those_there_are(api):
+    (error,) = api.get("agents?health_status=ready,unavailabel").json()["errors"]
+
+    assert (error["code"], error["hint"]) == ("unknown_word", "Did you mean 'unavailable'?")
+    assert "draining" in error["allowed"]
+    assert api.get("resources?state=nope").json()["errors"][0]["allowed"][0] == "pending"
+
+
 def test_selectors_mean_the_same_in_sql(api):
     labels = [{}, {"a": "1"}, {"a": "2", "b": ""}, {"b": "x"}]
     for number, label_set in enumerate(labels):
