@@ -44,8 +44,8 @@ def projects(request: HttpRequest, caller: Caller) -> HttpResponse:
         matching = rows.filter(id__icontains=query) | rows.filter(name__icontains=query)
         rows = matching if query.isprintable() else rows.none()
     selector = request.GET.get("selector", "").strip()
-    problem, rows = _selected(rows, selector)
-    results = load_page(request, caller, rows, order=("id",))
+    problem, selected = _selected(rows, selector)
+    results = load_page(request, caller, selected, order=("id",))
     names = [row.id for row in results.items]
     overrides, pending = _counts(caller, Override, names), _pending(caller, names)
     context = {
