@@ -229,9 +229,10 @@ $(UV): requirements/bootstrap.txt
 	@$(UV) venv --quiet --allow-existing --python "$(PYTHON)" .venv
 	@touch $@
 
-.venv/.up: .venv/.created requirements/embedded.txt
+.venv/.up: .venv/.created requirements/embedded.txt cpctl/run_from_checkout.sh
 	@echo "Installing dependencies ..."
 	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/embedded.txt
+	@install -m 755 cpctl/run_from_checkout.sh $(BIN)/cpctl
 	@touch $@
 
 .venv/.dev: .venv/.up requirements/dev.txt

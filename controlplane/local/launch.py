@@ -59,7 +59,7 @@ Ready in {seconds:.1f} s.
   Login     User admin, password in {folder}/admin.password
   Token     {folder}/admin.token
   Logs      {folder}/logs/
-  Metrics   {address}/metrics, and {folder}/metrics-targets.json for Prometheus{tour}
+  Metrics   {address}/metrics, and {folder}/metrics-targets.json for Prometheus{cpctl}{tour}
 
 Try these commands:
 
@@ -285,6 +285,7 @@ def banner(folder: Path, options: Options, nats_url: str, seconds: float) -> str
         nats=_nats_address(nats_url, options, path),
         folder=path,
         token=quote(f"{path}/admin.token"),
+        cpctl="\n  cpctl     .venv/bin/cpctl" if Path(".venv/bin/cpctl").exists() else "",
         tour="\n  Tour      docs/tour.md, and the dashboard" if options.demo else "",
         scope=_DEMO_SCOPE if options.demo else _BARE_SCOPE,
     )

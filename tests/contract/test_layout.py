@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 import subprocess
+import sys
 import tomllib
 from importlib import import_module
 from importlib.metadata import version
@@ -113,7 +116,7 @@ def test_cpctl_installs_no_version_of_anything_that_it_was_not_tested_with():
 
 
 def test_cpctl_runs_in_the_environment_of_make_up():
-    """The guides run `.venv/bin/python -m cpctl` beside `make up`, before anybody installs the test tools."""
+    """The tour runs `.venv/bin/cpctl` beside `make up`, before anybody installs the test tools."""
     project = tomllib.loads((ROOT / "cpctl" / "pyproject.toml").read_text())["project"]
     lock = (ROOT / "requirements" / "embedded.txt").read_text()
 
@@ -122,3 +125,20 @@ def test_cpctl_runs_in_the_environment_of_make_up():
         for needed in [*project["dependencies"], *project["optional-dependencies"]["jq"]]
     ):
         assert f"\n{name}==" in lock, f"{name} is in no extra of `make up`: add it to `embedded`."
+
+
+def test_cpctl_of_a_checkout_runs_in_any_folder(tmp_path):
+    """As `make up` installs it: in `.venv/bin` beside the Python of the checkout."""
+    program = tmp_path / ".venv" / "bin" / "cpctl"
+    program.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "cpctl" / "run_from_checkout.sh", program)
+    program.chmod(0o755)
+    python = program.parent / "python"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    for package in ("cpctl", "plugin_store"):
+        (tmp_path / package).symlink_to(ROOT / package)
+
+    ran = subprocess.run([program, "--help"], cwd="/", capture_output=True, text=True, check=False)
+
+    assert (ran.returncode, "Usage: cpctl" in ran.stdout) == (0, True), ran.stderr
