@@ -42,7 +42,7 @@ def reachability(
     Exit code 1 unless the agent is reachable.
 
     \b
-    cpctl agents test prod-eu-1
+    cpctl agents test prod-eu-1 --timeout 5
     cpctl agents test prod-eu-1 --timeout 0
     """
     api = SESSION.api()
