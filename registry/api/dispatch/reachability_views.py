@@ -116,8 +116,7 @@ class AgentReachability(Endpoint):
     def get(self, request: Request, agent_id: UUID) -> Response:
         query = ReachabilityQuery.parse(request)
         agent = get_agent(caller_of(request), agent_id)
-        reachability = check_reachability(agent, since=query["since"])
-        return Response({**_show(reachability), "tested_at": agent.now})  # type: ignore[attr-defined]  # annotated
+        return Response(_show(check_reachability(agent, since=query["since"])))
 
 
 def _show(reachability: Reachability) -> dict[str, Any]:
@@ -129,5 +128,6 @@ def _show(reachability: Reachability) -> dict[str, Any]:
         "status": reachability.verdict.value,
         "message": reachability.message,
         "finished": reachability.is_finished,
+        "tested_at": reachability.tested_at,
         "checks": checks,
     }

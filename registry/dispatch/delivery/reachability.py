@@ -75,9 +75,10 @@ Requests = ByNats | ByHttps
 
 @dataclass(frozen=True, slots=True)
 class Reachability:
-    """The outcome of a test: of several checks, the worst one counts."""
+    """The outcome of a test: of several checks, the worst one counts. tested_at: by the database's clock."""
 
     checks: tuple[Check, ...]
+    tested_at: datetime
 
     @property
     def verdict(self) -> Verdict:
@@ -106,7 +107,7 @@ def judge_reachability(
         checks.append(_judge_nats(requests, now))
     elif isinstance(requests, ByHttps):
         checks.append(_judge_https(requests, since, now))
-    return Reachability(tuple(checks))
+    return Reachability(tuple(checks), now)
 
 
 def _judge_heartbeats(facts: Heartbeats, since: datetime | None, now: datetime) -> Check:
