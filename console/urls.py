@@ -4,7 +4,7 @@ from django.urls import include, path
 
 from console import components, palette, search, step_up, time_zone
 from console.api_reference import pages as api_reference
-from console.dashboard.installation import failing_checks
+from console.dashboard.installation import installation
 from console.dashboard.pages import dashboard
 from console.fleet import pages as fleet
 from console.overrides import (
@@ -23,7 +23,7 @@ from console.overrides import pages as overrides
 
 urlpatterns = [
     path("", dashboard, name="dashboard"),
-    path("dashboard/installation", failing_checks, name="dashboard-installation"),
+    path("dashboard/installation", installation, name="dashboard-installation"),
     path("overrides", overrides.effective, name="overrides"),
     path("overrides/scopes", overrides.scopes, name="overrides-scopes"),
     path("overrides/compare", overrides.compare, name="overrides-compare"),

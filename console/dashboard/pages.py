@@ -43,11 +43,11 @@ def dashboard(request: HttpRequest, caller: Caller) -> HttpResponse:
         **_activity(caller, period, begin),
         **_places(caller, reading, begin),
         "first_steps": _first_steps(caller, reading),
+        "may_read_status": caller.verdict(Action.METRICS_READ).allowed,
         "may_audit": bool(caller.owners_for(Action.AUDIT_READ) or caller.scopes_for(Action.AUDIT_READ)),
     }
     if not is_part(request):
         context["demo_stops"] = demo_stops(request)
-        context["may_read_status"] = caller.verdict(Action.METRICS_READ).allowed
     template = "console/dashboard/now.html" if is_part(request) else "console/dashboard/page.html"
     return render(request, template, context)
 

@@ -51,10 +51,15 @@ def test_a_mass_event_leaves_the_pages_usable(live: System, page: Page, look: Lo
     expect(page.locator(".incident")).to_have_count(1)
     expect(page.locator(".incident-line")).to_contain_text("19,400 of 20,012 agents silent since")
     expect(page.locator(".incident-line")).to_contain_text("Probably the network or this control plane")
-    # The counts by state are seen without scrolling.
+    # The counts by state are seen without scrolling, and nothing that loads later pushes them down.
+    expect(page.locator("#installation")).to_contain_text("CpFleetGuard (*, edge-00, edge-01 and 18 more)")
     box = page.locator("#agents-by-state").bounding_box()
     assert box
     assert box["y"] < 500
+    # What has loaded later outlives the next event, which replaces what is around.
+    principals.create_principal("newcomer", kind="service", actor=ACTOR)
+    expect(page.locator("#recent")).to_contain_text("newcomer")
+    expect(page.locator("#installation")).to_contain_text("CpFleetGuard", timeout=1)
     page.get_by_role("link", name="Review fleet guards").click()
     expect(page.get_by_role("row")).to_have_count(22)
 

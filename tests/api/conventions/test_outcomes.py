@@ -49,12 +49,32 @@ def no_standby(administrator: psycopg.Connection, settings) -> Iterator[psycopg.
 def configure(administrator: psycopg.Connection, standbys: str) -> None:
     administrator.execute(f"ALTER SYSTEM SET synchronous_standby_names = {standbys}")
     administrator.execute("SELECT pg_reload_conf()")
-    wanted = "" if standbys == "DEFAULT" else standbys.strip("'")
+    until(lambda: commits_wait(administrator) == (standbys != "DEFAULT"))
 
-    def is_loaded() -> bool:
-        return administrator.execute("SHOW synchronous_standby_names").fetchone()[0] == wanted
 
-    until(is_loaded)
+def commits_wait(administrator: psycopg.Connection) -> bool:
+    """Whether a commit waits for a standby.
+
+    `SHOW` would not do: commits wait from when the checkpointer has read the setting, and each process reads
+    it at a time of its own.
+    """
+    with psycopg.connect(administrator.info.dsn, password=administrator.info.password) as probe:
+        probe.execute("SET synchronous_commit = on")
+        probe.execute("SELECT pg_logical_emit_message(true, 'probe', '')")
+        probe.pgconn.send_query(b"COMMIT")
+        state = until(lambda: ended_or_waiting(administrator, probe.info.backend_pid))
+        # Closed while it waits: only the process in Postgres goes on waiting.
+        probe.close()
+    return state == "waiting"
+
+
+def ended_or_waiting(administrator: psycopg.Connection, process: int) -> str | None:
+    """What the commit of another session does: it waits for a standby, has ended, or neither yet (None)."""
+    return administrator.execute(
+        """SELECT CASE WHEN wait_event = 'SyncRep' THEN 'waiting' WHEN state = 'idle' THEN 'ended' END
+           FROM pg_stat_activity WHERE pid = %s""",
+        [process],
+    ).fetchone()[0]
 
 
 def test_a_change_that_no_standby_confirms_is_called_unknown_and_its_key_stays_taken(api, no_standby):
