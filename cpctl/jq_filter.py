@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from cpctl.errors import UsageError
+from cpctl.output import as_text
 
 
 def jq_filter(program: str) -> Callable[[Any], list[str]]:
@@ -25,7 +25,7 @@ def jq_filter(program: str) -> Callable[[Any], list[str]]:
 
     def run(value: Any) -> list[str]:
         try:
-            return [_line(result) for result in compiled.input_value(value).all()]
+            return [as_text(result, keep="\t\n") for result in compiled.input_value(value).all()]
         except ValueError as error:
             raise _refusal(error) from error
 
@@ -34,18 +34,4 @@ def jq_filter(program: str) -> Callable[[Any], list[str]]:
 
 def _refusal(error: ValueError) -> UsageError:
     reason = str(error).removeprefix("jq: error: ").removesuffix("\njq: 1 compile error")
-    return UsageError(f"--jq: {_printable(reason)}")
-
-
-def _line(value: Any) -> str:
-    """Strings without quotes, as `jq -r` prints them; the rest as compact JSON."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return _printable(text)
-
-
-def _printable(text: str) -> str:
-    """A server can answer with anything: a terminal must not obey it."""
-    kept = (
-        letter if letter.isprintable() or letter in "\t\n" else "\N{REPLACEMENT CHARACTER}" for letter in text
-    )
-    return "".join(kept)
+    return UsageError("--jq: " + as_text(reason, keep="\t\n"))

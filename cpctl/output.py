@@ -128,11 +128,15 @@ def as_cell(value: Any) -> str:
     return as_text(value)
 
 
-def as_text(value: Any) -> str:
-    """Return a value as text: strings unchanged, anything else as compact JSON."""
+def as_text(value: Any, *, keep: str = "") -> str:
+    """Return a value as text: strings unchanged, anything else as compact JSON.
+
+    keep: the control characters that stay. A server can answer with anything; a terminal must not obey.
+    """
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # Values may contain anything, so that control characters must not reach the terminal.
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return "".join(
+        letter if letter.isprintable() or letter in keep else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
 
 
 def table(columns: Sequence[Column], items: Iterable[Item], *, headers: bool = True) -> list[str]:

@@ -11,8 +11,9 @@ from cpctl.errors import UsageError
 from cpctl.output import FORMATS, Format
 
 _KEY = "cpctl.jq"
+_JSONPATH = "jsonpath="
 # kubectl has them. As the name of a file they would be a surprise.
-_OF_KUBECTL = ("jsonpath=", "jsonpath-as-json=", "go-template=", "custom-columns=")
+_OF_KUBECTL = ("jsonpath-as-json=", "jsonpath-file=", "go-template=", "custom-columns=")
 
 
 def how(text: Any) -> Format:
@@ -26,30 +27,36 @@ def how(text: Any) -> Format:
 def how_or_file(text: Any) -> Format:
     if isinstance(text, Format):
         return text
+    if text.startswith(_JSONPATH):
+        from cpctl.jsonpath_template import jsonpath_template
+
+        return Format("jsonpath", jsonpath_template(text.removeprefix(_JSONPATH)))
     if text.startswith(_OF_KUBECTL):
         raise _unknown(text)
     return FORMATS.get(text) or Format(text)
 
 
 def _unknown(text: str) -> UsageError:
-    return UsageError(f"There is no output {text!r}. Known: {', '.join(FORMATS)}; --jq picks parts.")
+    return UsageError(
+        f"There is no output {text!r}. Known: {', '.join(FORMATS)}, jsonpath=TEMPLATE; or --jq."
+    )
 
 
 def _chosen(ctx: typer.Context, output: Format) -> Format:
     """What `--jq` picks goes before what `-o` is by itself."""
     picked: Format | None = ctx.meta.get(_KEY)
-    if picked and output.file:
-        raise UsageError("Use either --jq or a file.")
+    if picked and (output.file or output.pick):
+        raise UsageError(f"Use either --jq or {'a file' if output.file else '-o jsonpath'}.")
     return picked or output
 
 
 def _formats(incomplete: str) -> list[str]:
-    return [name for name in FORMATS if name.startswith(incomplete)]
+    return [name for name in (*FORMATS, _JSONPATH) if name.startswith(incomplete)]
 
 
 _named: dict[str, Any] = {
     "callback": _chosen,
-    "metavar": "|".join(FORMATS),
+    "metavar": "|".join((*FORMATS, f"{_JSONPATH}TEMPLATE")),
     "autocompletion": _formats,
 }
 Output = Annotated[Format, typer.Option("-o", "--output", parser=how, help="How to show it.", **_named)]
