@@ -115,5 +115,7 @@ def _line(error: Mapping[str, Any]) -> str:
     """Return one field error with its position, message, hint and allowed values."""
     place = f"{error.get('file', '')}:{error['line']}: " if error.get("line") else ""
     hint = f" {error['hint']}" if error.get("hint") else ""
-    allowed = f" Allowed: {', '.join(map(str, error['allowed']))}." if error.get("allowed") else ""
-    return f"  {place}{error.get('pointer', '')} {error.get('message', '')}{hint}{allowed}"
+    message, allowed = error.get("message", ""), ", ".join(map(str, error.get("allowed") or ()))
+    # The messages of some fields list them.
+    choices = f" Allowed: {allowed}." if allowed and allowed not in message else ""
+    return f"  {place}{error.get('pointer', '')} {message}{hint}{choices}"

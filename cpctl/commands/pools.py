@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from cpctl.commands import change_options, get, options, pool_leases
-from cpctl.output import Format, document, listing, say
+from cpctl.output import Format, counted, document, listing, note, say
 from cpctl.pool_kinds import LADDER, LIMITS, NAMESPACE_QUOTAS, POOL, USAGE, pool_fields, sentence
 from cpctl.scopes import scope_text
 from cpctl.session import SESSION
@@ -96,14 +96,18 @@ def delete_pool(
     """Delete a pool with its limits.
 
     \b
-    cpctl pools delete gpus
+    cpctl pools delete gpus --dry-run
     """
     change = options.ChangeOptions(message, dry_run, yes)
     path = change_options.path_of(POOL, pool)
-    etag = SESSION.api().get(path).etag
+    current = SESSION.api().get(path)
     change.ask(f"Delete the pool {pool}?")
     query = {**change.query(), "force": force}
-    SESSION.api().send("DELETE", path, query=query, headers={"If-Match": etag})
+    SESSION.api().send("DELETE", path, query=query, headers={"If-Match": current.etag})
+    item = current.json()
+    if dry_run and not force and (item["used"] or item["waiting"]):
+        use = f"{counted(item['used'], 'unit')} in use and {counted(item['waiting'], 'waiting request')}"
+        note(f"{pool} has {use}. To delete the pool, add --force.")
     change.tell(f"{pool} deleted.")
 
 

@@ -105,7 +105,8 @@ class PoolItem(Endpoint):
     @extend_schema(
         operation_id="pools_delete",
         summary="Delete a pool",
-        description="409 `still_in_use` if it has leases or waiting requests, unless `force` is true.",
+        description="409 `still_in_use` if it has leases or waiting requests, unless `force` is true. "
+        "A dry run is not refused: `used` and `waiting` of the pool tell whether deleting it needs `force`.",
         tags=_TAGS,
         parameters=[schemas.PoolDeletionQuery],
         responses={204: None},

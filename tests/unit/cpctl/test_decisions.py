@@ -233,6 +233,19 @@ def test_no_answer_of_the_server_ends_like_a_difference(status, code):
     assert code >= 2
 
 
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("'x' is not a state.", "  /state 'x' is not a state. Allowed: ready, late."),
+        ("Use one of: ready, late.", "  /state Use one of: ready, late."),
+    ],
+)
+def test_allowed_values_are_printed_once(message, line):
+    error = {"pointer": "/state", "message": message, "allowed": ["ready", "late"]}
+
+    assert line in ApiError(400, {"errors": [error]}).lines()
+
+
 def plan(**fields):
     nothing = {"created": 0, "updated": 0, "deleted": 0, "unchanged": 3}
     return {"installation": [], "changes": [], "effective": [], "summary": nothing, **fields}
