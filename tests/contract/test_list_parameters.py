@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-DOCUMENT = yaml.safe_load(Path("openapi.yaml").read_text())
+from tests.support.openapi import openapi_document
+
+DOCUMENT = openapi_document()
 HISTORY = "the history of one object, newest first"
 FEW = "it has few items"
 BY_FILTERS = "each name in it is a filter"
