@@ -15,6 +15,7 @@ from controlplane.access import principals, role_bindings
 from controlplane.events import log
 from controlplane.identity.roles import Role
 from controlplane.scopes import Scope
+from registry.agents.models import Agent
 from tests.browser.conftest import NARROW, Look, LookAround, hindrances
 from tests.support.api_client import ACTOR
 
@@ -162,6 +163,31 @@ def test_the_keyboard_leads_everywhere(page: Page) -> None:
     expect(page.locator("main [data-rows] a").first).to_be_focused()
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("project=recommender"))
+
+
+def test_a_menu_closes_by_escape_and_by_a_click_elsewhere(page: Page) -> None:
+    page.goto(f"/agents/{Agent.objects.get(name='prod-eu-1').id}")
+    button, choice = page.get_by_text("More actions"), page.get_by_role("link", name="Rotate token")
+    expect(choice).to_be_hidden()
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(choice).to_be_visible()
+    assert hindrances(page) == []
+    page.keyboard.press("Escape")
+    expect(choice).to_be_hidden()
+    expect(button).to_be_focused()
+
+    page.set_viewport_size(NARROW)
+    button.click()
+    box = choice.bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= NARROW["width"]
+    page.get_by_role("heading", name="Status").click()
+    expect(choice).to_be_hidden()
+    button.click()
+    choice.click()
+    expect(page.get_by_role("heading", name="Rotate token")).to_be_visible()
 
 
 def test_the_theme_stays_as_chosen(page: Page) -> None:

@@ -20,13 +20,27 @@
     rows[Math.max(0, Math.min(next, rows.length - 1))].focus();
   }
 
+  // Menus and choosers of columns: one is open, until a click elsewhere or Esc.
+  const openMenus = () => [...document.querySelectorAll("details:is(.menu, .chooser)[open]")];
+
+  document.addEventListener("click", (event) => {
+    openMenus().filter((menu) => !menu.contains(event.target)).forEach((menu) => { menu.open = false; });
+  });
+
+  function leave() {
+    const [menu] = openMenus();
+    if (!menu) return find("#side.open")?.classList.remove("open");
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+
   const actions = {
     "/": () => find(".search input").focus(),
     "?": () => find("#help").showModal(),
     j: () => move(1),
     k: () => move(-1),
     g: () => { afterG = Date.now(); },
-    Escape: () => find("#side.open")?.classList.remove("open"),
+    Escape: leave,
   };
 
   document.addEventListener("keydown", (event) => {
