@@ -21,7 +21,7 @@
   }
 
   // Menus and choosers of columns: one is open, until a click elsewhere or Esc.
-  const openMenus = () => [...document.querySelectorAll("details:is(.menu, .chooser)[open]")];
+  const openMenus = () => [...document.querySelectorAll("details:is(.more-actions, .chooser)[open]")];
 
   document.addEventListener("click", (event) => {
     openMenus().filter((menu) => !menu.contains(event.target)).forEach((menu) => { menu.open = false; });
