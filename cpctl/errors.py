@@ -75,7 +75,9 @@ class ApiError(CpctlError):
         return _exit_of(self.status)
 
     def lines(self) -> list[str]:
-        lines = [self.message, *(_line(error) for error in self.errors)]
+        # A parameter of the query is an option here: its pointer tells nothing that the message does not.
+        others = [error for error in self.errors if not _repeats(error, self.message)]
+        lines = [self.message, *map(_line, others)]
         return [*lines, f"(code {self.code}, request {self.request_id})"]
 
 
@@ -109,6 +111,10 @@ _HINTS = {
 
 def _exit_of(status: int) -> Exit:
     return _BY_STATUS.get(status, Exit.UNAVAILABLE if status >= 500 else Exit.USAGE)
+
+
+def _repeats(error: Mapping[str, Any], message: str) -> bool:
+    return str(error.get("pointer", "")).startswith("?") and error.get("message") == message
 
 
 def _line(error: Mapping[str, Any]) -> str:

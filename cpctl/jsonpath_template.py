@@ -77,7 +77,7 @@ def _blocks(template: str) -> Iterator[tuple[str, bool]]:
 
 def _outside(text: str) -> str:
     if "{" in text or "}" in text:
-        raise _refusal(f"a brace without its other one: {text}")
+        raise _refusal(f"unmatched brace: {text}")
     return text
 
 
@@ -124,5 +124,5 @@ def _path(path: str) -> Callable[[Any], list[Any]]:
 def _refusal(reason: str) -> UsageError:
     return UsageError(
         f"-o jsonpath: {as_text(reason)}",
-        hint="for example -o jsonpath='{.items[*].name}', or '{range .items[*]}{.name}{\"\\n\"}{end}'",
+        hint="-o jsonpath='{.items[*].name}', or '{range .items[*]}{.name}{\"\\n\"}{end}'",
     )

@@ -85,7 +85,7 @@ def agent(request: HttpRequest, caller: Caller, agent_id: UUID) -> HttpResponse:
 
 
 def actions(agent: Agent, *, may_change_tokens: bool) -> list[tuple[str, str]]:
-    """Return route and label of each action that the agent's state allows."""
+    """Return route and label of each action that the agent's state allows; the page shows the first one."""
     state, routes = State(agent.state), []
     if state is State.REGISTERED:
         routes.append(("agent-approve", "Approve agent"))
@@ -93,11 +93,16 @@ def actions(agent: Agent, *, may_change_tokens: bool) -> list[tuple[str, str]]:
         routes.append(("agent-resume", "Resume agent"))
     elif state is not State.RETIRED:
         routes.append(("agent-drain", "Drain agent"))
+    has_tokens = may_change_tokens and state is not State.RETIRED
+    if has_tokens:
+        routes.append(("agent-rotate-token", "Rotate token"))
+    routes.append(("agent-transfer", "Transfer agent"))
+    # What cannot be undone comes last.
+    if has_tokens:
+        routes.append(("agent-revoke-tokens", "Revoke tokens"))
     if state is not State.RETIRED:
-        if may_change_tokens:
-            routes += [("agent-rotate-token", "Rotate token"), ("agent-revoke-tokens", "Revoke tokens")]
         routes.append(("agent-retire", "Retire agent"))
-    return [*routes, ("agent-transfer", "Transfer agent"), ("agent-remove", "Remove agent")]
+    return [*routes, ("agent-remove", "Remove agent")]
 
 
 def _strip(agent: Agent, caller: Caller, now: datetime) -> dict[str, Any]:

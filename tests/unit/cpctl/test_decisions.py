@@ -246,6 +246,16 @@ def test_allowed_values_are_printed_once(message, line):
     assert line in ApiError(400, {"errors": [error]}).lines()
 
 
+def test_an_error_of_a_parameter_is_not_printed_again_below_the_same_message():
+    message = "'x' is not a state. Use one of: ready, late."
+    error = {"pointer": "?state", "message": message, "allowed": ["ready", "late"]}
+    problem = {"detail": message, "errors": [error], "code": "invalid_request", "request_id": "1"}
+
+    assert ApiError(400, problem).lines() == [message, "(code invalid_request, request 1)"]
+    other = {**problem, "detail": "Two are wrong.", "errors": [error, error]}
+    assert len(ApiError(400, other).lines()) == 4
+
+
 def plan(**fields):
     nothing = {"created": 0, "updated": 0, "deleted": 0, "unchanged": 3}
     return {"installation": [], "changes": [], "effective": [], "summary": nothing, **fields}

@@ -47,8 +47,8 @@ def test_the_whole_answer_is_compact_json():
     ("template", "message"),
     [
         ("{.items[*}", "-o jsonpath: .items[*: "),
-        ("{.items", "a brace without its other one: {.items"),
-        ("name}", "a brace without its other one: name}"),
+        ("{.items", "unmatched brace: {.items"),
+        ("name}", "unmatched brace: name}"),
         ("{range .items[*]}{.name}", "{range} without {end}"),
         ("{.name}{end}", "{end} without {range}"),
         ('{"\\x"}', "is no text in quotes"),
