@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cpctl.output import Column, Item
 from cpctl.scopes import scope_text
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def field(title: str, name: str = "", *, wide: bool = False) -> Column:
@@ -24,6 +27,17 @@ def words(title: str, name: str, *, wide: bool = False) -> Column:
     return Column(title, lambda item: ",".join(item.get(name) or []), wide)
 
 
+def recorded_name(item: Item) -> str:
+    """Return the name in a record or event of an object whose id is a UUID; the id if there is none."""
+    key = str(item.get("object_id", ""))
+    if not _UUID.fullmatch(key):
+        return key
+    known: Item = next((item[part] for part in ("after", "before", "data") if item.get(part)), {})
+    fields = ("name", "slug", str(item.get("object_type", "")))
+    return next((str(known[name]) for name in fields if known.get(name)), key)
+
+
+OBJECT = (Column("OBJECT", recorded_name), field("OBJECT ID", "object_id", wide=True))
 SCOPE = Column("SCOPE", lambda item: scope_text(item.get("scope")))
 
 

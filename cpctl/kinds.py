@@ -7,7 +7,7 @@ from typing import Any
 from cpctl.access_kinds import KINDS as ACCESS_KINDS
 from cpctl.agent_kinds import KINDS as AGENT_KINDS
 from cpctl.approval_kinds import KINDS as APPROVAL_KINDS
-from cpctl.columns import SCOPE, Kind, field, timestamp, words
+from cpctl.columns import OBJECT, SCOPE, Kind, field, timestamp, words
 from cpctl.dispatch_kinds import KINDS as DISPATCH_KINDS
 from cpctl.errors import UsageError
 from cpctl.login_kinds import KINDS as LOGIN_KINDS
@@ -194,7 +194,7 @@ KINDS = (
             timestamp("AT", "at"),
             field("ACTOR"),
             field("ACTION"),
-            field("OBJECT", "object_id"),
+            *OBJECT,
             SCOPE,
             field("REASON", wide=True),
             field("REQUEST", "request_id", wide=True),
@@ -207,7 +207,7 @@ EVENT_COLUMNS = (
     field("SEQ"),
     timestamp("AT", "at"),
     field("TYPE"),
-    field("OBJECT", "object_id"),
+    *OBJECT,
     SCOPE,
     field("ACTOR"),
     field("DATA", wide=True),
