@@ -19,6 +19,7 @@ COPY plugin_store/ plugin_store/
 RUN SECRET_KEY="$(python -c 'import secrets; print(secrets.token_urlsafe(50))')" \
     ALLOWED_HOSTS=localhost PUBLIC_URL=https://localhost DJANGO_SETTINGS_MODULE=controlplane.settings.production \
     /venv/bin/python manage.py collectstatic --no-input \
+ && /venv/bin/python -m controlplane.api.openapi_file \
  && python -m compileall -q .
 
 FROM python:3.11-slim

@@ -26,7 +26,7 @@ help: ## Show this help
 
 # What GET /api/v1/meta returns; empty without git.
 up: export BUILD_COMMIT ?= $(shell git rev-parse --short HEAD 2>/dev/null)
-up: .venv/.up ## Start everything on this machine (PORT=8001, DATA_DIR=dir, DEMO=0)
+up: .venv/.up openapi.json ## Start everything on this machine (PORT=8001, DATA_DIR=dir, DEMO=0)
 	@exec $(BIN)/python manage.py up --port "$(PORT)" --data-dir "$(DATA_DIR)" $(if $(filter 0,$(DEMO)),--no-demo)
 
 # Each process starts its own services. Tests of one file run in one process: they share fixtures.
@@ -152,7 +152,7 @@ bench-apply: .venv/.dev ## Benchmark applying 10,000 overrides beside COPY (BENC
 bench-lists: .venv/.dev ## Benchmark lists of a million agents (BENCH_ARGS="--agents 100000 --write")
 	@exec $(BIN)/python -m benchmarks.agent_lists $(BENCH_ARGS)
 
-bench-console: .venv/.dev ## Open each page of the console, and the dashboard after a storm (BENCH_ARGS="--agents 5000 --write")
+bench-console: .venv/.dev openapi.json ## Open each page of the console, and the dashboard after a storm (BENCH_ARGS="--agents 5000 --write")
 	@exec $(BIN)/python -m benchmarks.console_pages $(BENCH_ARGS)
 
 bench-flyte-reads: .venv/.dev ## Benchmark reads of Flyte's clients beside a FlyteAdmin (FLYTEADMIN_URL=... BENCH_ARGS="--write")
@@ -223,6 +223,10 @@ $(UV): requirements/bootstrap.txt
 	@echo "Installing uv ..."
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --upgrade --require-hashes --target .tools/uv -r requirements/bootstrap.txt
 	@touch $@
+
+# For the API reference of the console: parsed YAML.
+openapi.json: openapi.yaml .venv/.up
+	@$(BIN)/python -m controlplane.api.openapi_file
 
 # A stamp file: bin/python is a symlink, so make would look at the age of the system's interpreter.
 .venv/.created: $(UV)

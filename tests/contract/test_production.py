@@ -389,6 +389,11 @@ def test_the_static_files_can_be_collected_as_the_image_does(by_hand, prepared):
     assert (by_hand.folder / "static" / "staticfiles.json").exists()
 
 
+def test_the_image_holds_the_parsed_document_of_the_api():
+    (built,) = [words for words in instruction("RUN") if "manage.py collectstatic" in words]
+    assert "/venv/bin/python -m controlplane.api.openapi_file" in built
+
+
 def test_production_refuses_to_start_without_a_secret_key_and_names_it(by_hand):
     refused = by_hand.run(*manage("check"), SECRET_KEY_FILE="")
     short = by_hand.run(*manage("check"), SECRET_KEY_FILE="", SECRET_KEY="short")
