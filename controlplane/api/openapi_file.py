@@ -1,7 +1,7 @@
 """The committed openapi.yaml, which is also what the API serves: the served document is the tested one.
 
-`python -m controlplane.api.openapi_file` writes openapi.json beside it, as `make up` and the image do: the YAML
-takes most of a second to parse, and the JSON a fiftieth of that.
+`python -m controlplane.api.openapi_file` writes openapi.json beside it, as `make up` and the image do.
+To parse the YAML takes most of a second; the JSON, a fiftieth of that.
 """
 
 from __future__ import annotations
