@@ -16,7 +16,7 @@ _YEAR = 365 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column. width: tiny, narrow, medium, wide, or empty for a share of the rest.
+    """A column. width: tiny, short (an age), narrow, place (an environment), medium, wide; empty: the rest.
 
     order: fields to sort by, ascending; the last must be unique. is_optional: whether it can be left out.
     is_extra: left out until somebody chooses it.
