@@ -114,11 +114,16 @@ def _path(path: str) -> Callable[[Any], list[Any]]:
     import jsonpath
 
     steps = _ESCAPED.sub(lambda name: f"['{name[1].replace(chr(92), '')}']", path).lstrip("$@")
-    begin = "$" if steps.startswith((".", "[")) or not steps else "$."
+    if steps == ".":
+        steps = ""
+    elif steps and not steps.startswith((".", "[")):
+        steps = f".{steps}"
     try:
-        return jsonpath.compile("$" if steps == "." else begin + steps).findall
+        # Of a list: the package takes a text by itself for a JSON document.
+        compiled = jsonpath.compile(f"$[0]{steps}")
     except jsonpath.JSONPathError as error:
         raise _refusal(f"{path}: {str(error).splitlines()[0]}") from error
+    return lambda value: compiled.findall([value])
 
 
 def _refusal(reason: str) -> UsageError:

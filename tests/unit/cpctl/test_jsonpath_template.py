@@ -38,6 +38,12 @@ def test_what_a_template_finds_is_shown(template, expected):
     assert jsonpath_template(template)(FLEET) == [expected]
 
 
+def test_a_text_that_looks_like_json_stays_a_text():
+    assert jsonpath_template("{range .a[*]}{@};{end}")({"a": ['{"b":', "[1, 2]", "007"]}) == [
+        '{"b":;[1, 2];007;'
+    ]
+
+
 def test_the_whole_answer_is_compact_json():
     for template in ("{@}", "{$}", "{.}"):
         assert jsonpath_template(template)({"a": [1, None]}) == ['{"a":[1,null]}']
