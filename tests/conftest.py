@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Tests stay in memory to the end; each collection looked through them, a twentieth of the time."""
+    """Tests stay in memory to the end: each collection of garbage looked through all of them."""
     gc.collect()
     gc.freeze()
 
