@@ -133,6 +133,9 @@ def test_a_row_opens_beside_its_table_and_columns_are_remembered(page: Page) -> 
     expect(details).to_be_hidden()
 
     page.locator(".chooser summary").click()
+    # Only headings have the arrow that tells of sorting.
+    arrow = "element => getComputedStyle(element, '::after').content"
+    assert page.get_by_role("link", name="Reset columns").evaluate(arrow) == "none"
     page.get_by_label("Object type").last.check()
     page.get_by_role("button", name="Show columns").click()
     page.goto("/audit")
